@@ -1,0 +1,66 @@
+"""What a distillation engine takes and gives; ``ingestion`` stores what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from memory_pipeline.documents import RawMessage, Trust, Turn, TurnState
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One memory before it is a document: cited messages are ids in memory-raw, at least one."""
+
+    summary: str
+    tags: tuple[str, ...]
+    cites: tuple[str, ...]
+    trust: Trust
+    evidence: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one turn came to. ``drafts`` is empty unless ``state`` is ``stored``."""
+
+    state: TurnState
+    drafts: tuple[Draft, ...] = ()
+    error: str | None = None
+    cut_chars: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class SessionDistiller(Protocol):
+    """Distils the turns of one session, in order; may keep state from turn to turn."""
+
+    def distill(self, turn: Turn, messages: Sequence[RawMessage]) -> Outcome:
+        """Never raises for what the turn holds; ModelOutage where no model can be reached."""
+        ...
+
+    def observe(self, turn: Turn, messages: Sequence[RawMessage]) -> None:
+        """Take note of a turn that is already done, so that later ones are judged as in an uninterrupted run."""
+        ...
+
+
+class DistillationEngine(Protocol):
+    """An engine is known by these three names; another one of any of them means another fingerprint."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def prompt_version(self) -> str: ...
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether ``observe`` matters; where not, turns that are done need not be loaded."""
+        ...
+
+    def session(self) -> SessionDistiller: ...
+
+    def close(self) -> None: ...

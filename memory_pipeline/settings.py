@@ -1,0 +1,252 @@
+"""Every environment variable of the project, once, with its default and its meaning.
+
+Values come from the environment, then from ``.env`` in the working directory. Nobody else reads ``os.environ``.
+``.env.example`` is generated from here (a test holds them together).
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from platformdirs import user_data_path
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from memory_pipeline.errors import SettingsError
+
+StoreName = Literal["sqlite", "elasticsearch"]
+EmbeddingsName = Literal["embedded", "llama"]
+DistillerName = Literal["llm", "extractive"]
+Paths = Annotated[tuple[Path, ...], NoDecode]
+
+
+def _default_data_dir() -> Path:
+    return user_data_path("memory-pipeline", appauthor=False)
+
+
+def _variable(name: str, default: Any, meaning: str, *, shown: str | None = None, **limits: Any) -> Any:
+    """A field read from the variable ``name``; ``shown`` is the default as people should read it."""
+    kind = "default_factory" if callable(default) else "default"
+    limits[kind] = default
+    return Field(
+        validation_alias=AliasChoices(name),
+        description=meaning,
+        json_schema_extra={"variable": name, "shown": shown},
+        **limits,
+    )
+
+
+class Settings(BaseSettings):
+    """The settings of one process. Build it with :func:`load_settings`, which turns mistakes into sentences."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        frozen=True,
+        env_ignore_empty=True,
+        populate_by_name=True,
+    )
+
+    # Where the logs are
+    sessions_dir: Path | None = _variable(
+        "MEMORY_SESSIONS_DIR", None, "folder of the session logs", shown="as pi resolves it: ~/.pi/agent/sessions"
+    )
+    pi_session_dir: Path | None = _variable(
+        "PI_CODING_AGENT_SESSION_DIR", None, "pi's own variable for its sessions folder, honoured here", shown="unset"
+    )
+    pi_agent_dir: Path | None = _variable(
+        "PI_CODING_AGENT_DIR", None, "pi's own variable for its agent folder, honoured here", shown="~/.pi/agent"
+    )
+    exclude_folders: Paths = _variable(
+        "MEMORY_EXCLUDE_FOLDERS",
+        (),
+        "folders below the sessions folder to leave out, separated by commas",
+        shown="none",
+    )
+    exclude_projects: Paths = _variable(
+        "MEMORY_EXCLUDE_PROJECTS", (), "projects (working folders) to leave out, separated by commas", shown="none"
+    )
+    settle_seconds: float = _variable(
+        "MEMORY_SETTLE_SECONDS", 30.0, "a file this long without a write is indexed by the sensor", ge=0
+    )
+    idle_seconds: float = _variable(
+        "MEMORY_IDLE_SECONDS", 600.0, "a session this long without a write counts as over", ge=0
+    )
+
+    # Where the memories go
+    data_dir: Path = _variable(
+        "MEMORY_DATA_DIR",
+        _default_data_dir,
+        "folder of the store, the model files and Dagster's history",
+        shown="the platform's: ~/.local/share/memory-pipeline on Linux",
+    )
+    store: StoreName | None = _variable(
+        "MEMORY_STORE", None, "sqlite or elasticsearch", shown="elasticsearch if ES_URL is set, else sqlite"
+    )
+    es_url: str | None = _variable("ES_URL", None, "address of an Elasticsearch server", shown="unset")
+    es_api_key: SecretStr | None = _variable("ES_API_KEY", None, "API key for ES_URL", shown="unset")
+    index_prefix: str = _variable(
+        "MEMORY_INDEX_PREFIX", "memory", "what index names start with", pattern=r"^[a-z][a-z0-9_-]*$"
+    )
+    origin: str = _variable(
+        "MEMORY_ORIGIN", platform.node, "name of this machine on what it indexes", shown="the host name", min_length=1
+    )
+    timezone: str = _variable(
+        "MEMORY_TIMEZONE", "local", "zone that decides which day a message belongs to, such as Europe/Berlin"
+    )
+    message_cap: int = _variable(
+        "MEMORY_MESSAGE_CAP",
+        1_048_576,
+        "longest message kept whole, in characters; of longer ones head and tail",
+        ge=1_000,
+    )
+
+    # Distilling
+    distiller: DistillerName | None = _variable(
+        "MEMORY_DISTILLER",
+        None,
+        "llm or extractive",
+        shown="llm if LLAMA_URL or MEMORY_CHAT_GGUF is set, else extractive",
+    )
+    llama_url: str | None = _variable(
+        "LLAMA_URL", None, "address of an OpenAI-compatible chat server, with or without /v1", shown="unset"
+    )
+    llama_model: str | None = _variable(
+        "LLAMA_MODEL", None, "chat model to ask for", shown="the first that the server's /v1/models reports"
+    )
+    llama_api_key: SecretStr | None = _variable(
+        "LLAMA_API_KEY", None, "key for LLAMA_URL, if it wants one", shown="unset"
+    )
+    llama_context: int | None = _variable(
+        "LLAMA_CONTEXT",
+        None,
+        "tokens of prompt and answer together",
+        shown="what the server reports, else 8192",
+        ge=1_024,
+    )
+    llama_timeout: float = _variable("LLAMA_TIMEOUT", 600.0, "seconds to wait for one answer", gt=0)
+    chat_gguf: Path | None = _variable(
+        "MEMORY_CHAT_GGUF", None, "chat model file to run in-process instead of a server", shown="unset"
+    )
+
+    # Embeddings
+    embeddings: EmbeddingsName = _variable(
+        "MEMORY_EMBEDDINGS", "embedded", "embedded (in-process llama.cpp) or llama (a server)"
+    )
+    embeddings_url: str | None = _variable(
+        "MEMORY_EMBEDDINGS_URL", None, "address of the embedding server, with or without /v1", shown="LLAMA_URL"
+    )
+    embeddings_model: str | None = _variable(
+        "MEMORY_EMBEDDINGS_MODEL", None, "embedding model to ask for", shown="the first that the server reports"
+    )
+    embeddings_dims: int | None = _variable(
+        "MEMORY_EMBEDDINGS_DIMS",
+        None,
+        "length of the vectors; a server that sends others is refused",
+        shown="what it sends",
+        ge=1,
+    )
+    embeddings_gguf: Path | None = _variable(
+        "MEMORY_EMBEDDINGS_GGUF", None, "embedding model file to run in-process", shown="what `models pull` fetched"
+    )
+
+    @field_validator("exclude_folders", "exclude_projects", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(Path(part.strip()).expanduser() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator(
+        "sessions_dir", "pi_session_dir", "pi_agent_dir", "data_dir", "chat_gguf", "embeddings_gguf", mode="after"
+    )
+    @classmethod
+    def _expand(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
+
+    @field_validator("es_url", "llama_url", "embeddings_url", mode="after")
+    @classmethod
+    def _http(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        if not value.startswith(("http://", "https://")) or not value.split("://", 1)[1].strip("/"):
+            raise ValueError("must be an address such as http://localhost:8080")
+        return value.rstrip("/")
+
+    @field_validator("timezone", mode="after")
+    @classmethod
+    def _zone(cls, value: str) -> str:
+        if value != "local":
+            try:
+                ZoneInfo(value)
+            except (KeyError, ValueError, OSError):
+                raise ValueError("is no time zone; write local or a name such as Europe/Berlin") from None
+        return value
+
+    @cached_property
+    def agent_dir(self) -> Path:
+        """pi's agent folder."""
+        return self.pi_agent_dir or Path.home() / ".pi" / "agent"
+
+    @property
+    def store_kind(self) -> StoreName:
+        return self.store or ("elasticsearch" if self.es_url else "sqlite")
+
+    @property
+    def distiller_kind(self) -> DistillerName:
+        return self.distiller or ("llm" if self.llama_url or self.chat_gguf else "extractive")
+
+    @property
+    def store_path(self) -> Path:
+        """The SQLite store's file."""
+        return self.data_dir / f"{self.index_prefix}.db"
+
+    @property
+    def models_dir(self) -> Path:
+        return self.data_dir / "models"
+
+    @property
+    def dagster_home(self) -> Path:
+        return self.data_dir / "dagster"
+
+
+def load_settings(*, env_file: Path | str | None = ".env", **overrides: Any) -> Settings:
+    """Settings from the environment and ``env_file``; ``overrides`` are field names and win.
+
+    Raises SettingsError: one sentence that names each variable with a value that can't be used.
+    """
+    try:
+        return Settings(_env_file=env_file, **overrides)
+    except ValidationError as error:
+        raise SettingsError("; ".join(_sentences(error))) from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"{env_file} is not UTF-8 text; save it as UTF-8.") from None
+
+
+def variables() -> list[tuple[str, str, str]]:
+    """(variable, default as shown to people, meaning) of every setting, in declaration order."""
+    rows: list[tuple[str, str, str]] = []
+    for field in Settings.model_fields.values():
+        extra = field.json_schema_extra
+        if isinstance(extra, dict):
+            rows.append((str(extra["variable"]), str(extra["shown"] or field.default), field.description or ""))
+    return rows
+
+
+def _sentences(error: ValidationError) -> list[str]:
+    names = {
+        name: str((field.json_schema_extra or {})["variable"])  # type: ignore[index]
+        for name, field in Settings.model_fields.items()
+    }
+    sentences = []
+    for item in error.errors():
+        where = str(item["loc"][0]) if item["loc"] else ""
+        reason = str(item["msg"]).removeprefix("Value error, ")
+        given = "" if "key" in where.lower() else f" (it is {str(item['input'])!r})"
+        sentences.append(f"{names.get(where, where)}: {reason[0].lower()}{reason[1:]}{given}")
+    return sentences

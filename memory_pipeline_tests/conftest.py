@@ -1,0 +1,30 @@
+"""Fixtures that every room's tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of session files and labelled sets beside the project (``../shared/data``)."""
+    folder = PROJECT.parent / "shared" / "data"
+    if not folder.is_dir():
+        reason = f"the shared test data is not at {folder}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see no settings of the person who runs them."""
+    for name in list(os.environ):
+        if name.startswith(("MEMORY_", "LLAMA_", "ES_", "PI_CODING_AGENT", "DAGSTER_HOME")):
+            monkeypatch.delenv(name)
