@@ -91,7 +91,7 @@ class Document(BaseModel):
     def field_types(cls) -> dict[str, FieldType]:
         """Field name → how it is indexed; from the annotations. TypeError for a field without a type."""
         return {
-            name: _field_type(hint, f"{cls.__name__}.{name}")
+            name: field_type(hint, f"{cls.__name__}.{name}")
             for name, hint in get_type_hints(cls, include_extras=True).items()
             if name in cls.model_fields
         }
@@ -103,15 +103,16 @@ class Document(BaseModel):
         return tuple(name for name, kind in cls.field_types().items() if kind in wanted)
 
 
-def _field_type(hint: Any, where: str) -> FieldType:
+def field_type(hint: Any, where: str) -> FieldType:
+    """How a field with this annotation is indexed; TypeError, naming ``where``, for one without an index type."""
     origin = get_origin(hint)
     if origin is Annotated:
         for extra in get_args(hint)[1:]:
             if isinstance(extra, FieldType):
                 return extra
-        return _field_type(get_args(hint)[0], where)
+        return field_type(get_args(hint)[0], where)
     if origin in (Union, UnionType):
-        return _field_type(next(a for a in get_args(hint) if a is not type(None)), where)
+        return field_type(next(a for a in get_args(hint) if a is not type(None)), where)
     if origin is Literal:
         return FieldType.KEYWORD
     if origin in (list, dict, Mapping) or (isinstance(hint, type) and issubclass(hint, BaseModel)):
@@ -123,7 +124,7 @@ class RawMessage(Document):
     """One message of a session, redacted. Id: ``{session_id}_{turn_id}_{message_index}``."""
 
     index = "raw"
-    indexed = ("session_id", "turn_id", "content_sha256")
+    indexed = ("session_id", "turn_id", "content_sha256", "project")
 
     session_id: Keyword
     turn_id: Keyword
@@ -176,7 +177,7 @@ class Turn(Document):
     """One turn: a user message and all that followed from it. Id: ``{session_id}_{turn_index}``."""
 
     index = "turns"
-    indexed = ("session_id", "distillation.state", "distillation.fingerprint", "started_at")
+    indexed = ("session_id", "distillation.state", "distillation.fingerprint", "started_at", "project")
 
     session_id: Keyword
     turn_id: Keyword
@@ -204,7 +205,7 @@ class DailyLog(Document):
 
     index = "daily-logs"
     vector_field = "embedding"
-    indexed = ("expires_at", "day", "source_refs.session_id", "source_refs.turn_id")
+    indexed = ("expires_at", "day", "source_refs.session_id", "source_refs.turn_id", "project")
 
     day: Day
     project: KeywordText
@@ -225,7 +226,7 @@ class Summary(Document):
 
     index = "summary"
     vector_field = "summary_embedding"
-    indexed = ("source_refs.session_id", "source_refs.turn_id", "established_at", "embedding_model")
+    indexed = ("source_refs.session_id", "source_refs.turn_id", "established_at", "embedding_model", "project")
 
     summary: Text
     tags: Annotated[list[str], FieldType.KEYWORD_TEXT]
@@ -252,7 +253,7 @@ class Entity(Document):
 
     index = "entities"
     vector_field = "embedding"
-    indexed = ("type", "source_refs.session_id")
+    indexed = ("type", "source_refs.session_id", "project")
 
     type: Literal["person", "place", "thing", "concept"]
     label: Keyword | None = None
@@ -277,7 +278,7 @@ class Fact(Document):
 
     index = "facts"
     vector_field = "embedding"
-    indexed = ("invalid_at", "source_refs.session_id")
+    indexed = ("invalid_at", "source_refs.session_id", "project")
 
     statement: Text
     kind: Keyword

@@ -6,6 +6,7 @@ Values come from the environment, then from ``.env`` in the working directory. N
 
 from __future__ import annotations
 
+import os
 import platform
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +16,7 @@ from zoneinfo import ZoneInfo
 from platformdirs import user_data_path
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from tzlocal import get_localzone_name
 
 from memory_pipeline.errors import SettingsError
 
@@ -57,10 +59,10 @@ class Settings(BaseSettings):
         "MEMORY_SESSIONS_DIR", None, "folder of the session logs", shown="as pi resolves it: ~/.pi/agent/sessions"
     )
     pi_session_dir: Path | None = _variable(
-        "PI_CODING_AGENT_SESSION_DIR", None, "pi's own variable for its sessions folder, honoured here", shown="unset"
+        "PI_CODING_AGENT_SESSION_DIR", None, "the sessions folder by pi's own variable", shown="unset"
     )
     pi_agent_dir: Path | None = _variable(
-        "PI_CODING_AGENT_DIR", None, "pi's own variable for its agent folder, honoured here", shown="~/.pi/agent"
+        "PI_CODING_AGENT_DIR", None, "the agent folder by pi's own variable", shown="~/.pi/agent"
     )
     exclude_folders: Paths = _variable(
         "MEMORY_EXCLUDE_FOLDERS",
@@ -85,8 +87,11 @@ class Settings(BaseSettings):
         "folder of the store, the model files and Dagster's history",
         shown="the platform's: ~/.local/share/memory-pipeline on Linux",
     )
+    dagster_folder: Path | None = _variable(
+        "DAGSTER_HOME", None, "folder of Dagster's history; absolute", shown="dagster in MEMORY_DATA_DIR"
+    )
     store: StoreName | None = _variable(
-        "MEMORY_STORE", None, "sqlite or elasticsearch", shown="elasticsearch if ES_URL is set, else sqlite"
+        "MEMORY_STORE", None, "the store: sqlite or elasticsearch", shown="elasticsearch if ES_URL is set, else sqlite"
     )
     es_url: str | None = _variable("ES_URL", None, "address of an Elasticsearch server", shown="unset")
     es_api_key: SecretStr | None = _variable("ES_API_KEY", None, "API key for ES_URL", shown="unset")
@@ -110,7 +115,7 @@ class Settings(BaseSettings):
     distiller: DistillerName | None = _variable(
         "MEMORY_DISTILLER",
         None,
-        "llm or extractive",
+        "the engine: llm or extractive",
         shown="llm if LLAMA_URL or MEMORY_CHAT_GGUF is set, else extractive",
     )
     llama_url: str | None = _variable(
@@ -136,7 +141,7 @@ class Settings(BaseSettings):
 
     # Embeddings
     embeddings: EmbeddingsName = _variable(
-        "MEMORY_EMBEDDINGS", "embedded", "embedded (in-process llama.cpp) or llama (a server)"
+        "MEMORY_EMBEDDINGS", "embedded", "what embeds: embedded (in-process llama.cpp) or llama (a server)"
     )
     embeddings_url: str | None = _variable(
         "MEMORY_EMBEDDINGS_URL", None, "address of the embedding server, with or without /v1", shown="LLAMA_URL"
@@ -163,7 +168,14 @@ class Settings(BaseSettings):
         return value
 
     @field_validator(
-        "sessions_dir", "pi_session_dir", "pi_agent_dir", "data_dir", "chat_gguf", "embeddings_gguf", mode="after"
+        "sessions_dir",
+        "pi_session_dir",
+        "pi_agent_dir",
+        "data_dir",
+        "dagster_folder",
+        "chat_gguf",
+        "embeddings_gguf",
+        mode="after",
     )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
@@ -212,7 +224,13 @@ class Settings(BaseSettings):
 
     @property
     def dagster_home(self) -> Path:
-        return self.data_dir / "dagster"
+        """Where Dagster keeps its history."""
+        return self.dagster_folder or self.data_dir / "dagster"
+
+    @property
+    def zone(self) -> str:
+        """The time zone's IANA name."""
+        return get_localzone_name() if self.timezone == "local" else self.timezone
 
 
 def load_settings(*, env_file: Path | str | None = ".env", **overrides: Any) -> Settings:
@@ -220,6 +238,8 @@ def load_settings(*, env_file: Path | str | None = ".env", **overrides: Any) -> 
 
     Raises SettingsError: one sentence that names each variable with a value that can't be used.
     """
+    if "MEMORY_DATA_DIR" in os.environ and "DAGSTER_HOME" not in os.environ:
+        overrides.setdefault("dagster_folder", None)  # a data folder named for one command has its own history
     try:
         return Settings(_env_file=env_file, **overrides)
     except ValidationError as error:
@@ -228,14 +248,28 @@ def load_settings(*, env_file: Path | str | None = ".env", **overrides: Any) -> 
         raise SettingsError(f"{env_file} is not UTF-8 text; save it as UTF-8.") from None
 
 
-def variables() -> list[tuple[str, str, str]]:
-    """(variable, default as shown to people, meaning) of every setting, in declaration order."""
-    rows: list[tuple[str, str, str]] = []
+def variables() -> list[tuple[str, str | None, str, str]]:
+    """(variable, its default as a value or None, the default in words, meaning) of every setting, in order."""
+    rows: list[tuple[str, str | None, str, str]] = []
     for field in Settings.model_fields.values():
         extra = field.json_schema_extra
         if isinstance(extra, dict):
-            rows.append((str(extra["variable"]), str(extra["shown"] or field.default), field.description or ""))
+            value = None if extra["shown"] else _plain(field.default)
+            rows.append((str(extra["variable"]), value, str(extra["shown"] or value), field.description or ""))
     return rows
+
+
+def env_example() -> str:
+    """The text of ``.env.example``: every variable, commented out, with its default and its meaning."""
+    lines = ["# Settings of memory-pipeline. Copy this file to .env and uncomment what you want to change."]
+    for variable, value, words, meaning in variables():
+        default = f" (default: {words})" if value is None else ""
+        lines += ["", f"# {meaning[0].upper()}{meaning[1:]}{default}", f"# {variable}={value or ''}"]
+    return "\n".join(lines) + "\n"
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _sentences(error: ValidationError) -> list[str]:

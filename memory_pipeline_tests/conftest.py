@@ -23,8 +23,11 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests see no settings of the person who runs them."""
+def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Tests see no settings, sessions or memories of the person who runs them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     for name in list(os.environ):
         if name.startswith(("MEMORY_", "LLAMA_", "ES_", "PI_CODING_AGENT", "DAGSTER_HOME")):
             monkeypatch.delenv(name)

@@ -1,0 +1,1 @@
+"""What people and programs use: the command line now; servers and the memory browser later."""

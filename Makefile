@@ -1,0 +1,54 @@
+# make run    sets everything up, runs the pipeline on your pi sessions (SESSIONS=DIR: on others; LIMIT=N: distil N turns)
+# make ui     Dagster's UI on the same data (PORT=3000)
+# make test   lint, types, and all tests
+# make bench  the benchmarks (make eval: long evaluations)
+
+PYTHON ?= python3
+PORT ?= 3000
+VENV := .venv
+BIN := $(VENV)/bin
+EXAMPLES := --examples-if-none examples/sessions
+
+.PHONY: run ui home test lint bench eval clean
+
+run: $(VENV)/.runs home
+	@$(BIN)/memory-pipeline run $(if $(SESSIONS),--sessions "$(SESSIONS)",$(EXAMPLES)) $(if $(LIMIT),--limit $(LIMIT))
+
+ui: $(VENV)/.runs home
+	@$(BIN)/memory-pipeline ui --port $(PORT) $(EXAMPLES)
+
+test: lint
+	$(BIN)/pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.tests
+	$(BIN)/python -m benchmarks.chain
+
+eval: $(VENV)/.tests
+	@echo "No long evaluations yet."
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make run PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python can't make environments here; on Debian: apt-get install python3-venv"; rm -rf $(VENV); exit 1; }
+
+$(VENV)/.runs: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing memory-pipeline into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.tests: $(VENV)/bin/python pyproject.toml constraints.txt
+	@echo "Installing memory-pipeline and what its tests need into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[all]'
+	@touch $@ $(VENV)/.runs
+
+# Plain `dagster dev` in this folder finds the same history.
+home: $(VENV)/.runs
+	@grep -qs '^DAGSTER_HOME=' .env || $(BIN)/python -c 'from memory_pipeline.settings import load_settings; print(f"DAGSTER_HOME={load_settings().dagster_home}")' >> .env
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist

@@ -1,0 +1,67 @@
+"""What the store holds and what waits, as plain numbers for ``memory-pipeline status`` and others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from memory_pipeline.documents import FINISHED, RawMessage, SessionManifest, Summary, Turn
+from memory_pipeline.stores.contract import Exclude, MemoryStore
+
+SAMPLE = 200  # finished turns that the time estimate is taken from
+
+
+@dataclass(slots=True)
+class StoreStatus:
+    """Counts of documents; ``estimate_seconds`` is what distilling the waiting turns would take, None if unknown."""
+
+    location: str
+    sessions: int = 0
+    quarantined: list[str] = field(default_factory=list)
+    problems: int = 0
+    messages: int = 0
+    turns: int = 0
+    turns_by_state: dict[str, int] = field(default_factory=dict)
+    turns_waiting: int = 0
+    memories: int = 0
+    memories_by_model: dict[str, int] = field(default_factory=dict)
+    vectors: int = 0
+    vectors_missing: int = 0
+    embedding_model: str | None = None
+    embedding_dimensions: int | None = None
+    estimate_seconds: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def store_status(store: MemoryStore) -> StoreStatus:
+    """Count what the store holds."""
+    status = StoreStatus(location=store.location)
+    for manifest in store.scan(SessionManifest):
+        status.sessions += 1
+        status.problems += manifest.problem_count
+        if manifest.quarantine:
+            status.quarantined.append(f"{manifest.path}: {manifest.quarantine}")
+    status.messages = store.count(RawMessage)
+    status.turns_by_state = dict(sorted(store.group_count(Turn, "distillation.state").items()))
+    status.turns = sum(status.turns_by_state.values())
+    status.turns_waiting = store.count(Turn, {"distillation.state": Exclude(FINISHED)})
+    status.memories_by_model = dict(sorted(store.group_count(Summary, "model").items()))
+    status.memories = sum(status.memories_by_model.values())
+    status.vectors_missing = store.count(Summary, {"embedding_model": None})
+    status.vectors = status.memories - status.vectors_missing
+    made_with = store.embedding_model(Summary)
+    if made_with is not None:
+        status.embedding_model, status.embedding_dimensions = made_with
+    status.estimate_seconds = estimate_seconds(store, status.turns_waiting)
+    return status
+
+
+def estimate_seconds(store: MemoryStore, waiting: int) -> float | None:
+    """Seconds that distilling ``waiting`` turns would take at the pace of the latest finished ones."""
+    if not waiting:
+        return 0.0
+    latest = store.scan(Turn, {"distillation.state": FINISHED}, order=("started_at",), descending=True, limit=SAMPLE)
+    seconds = [turn.distillation.seconds for turn in latest]
+    return round(waiting * sum(seconds) / len(seconds), 1) if seconds else None

@@ -1,0 +1,161 @@
+"""The command line: arguments in, exit codes out. Each command's work is in a module of its own.
+
+Exit codes: 0 done; 1 a sentence on stderr says what was wrong; 2 wrong arguments; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memory_pipeline import __version__
+from memory_pipeline.documents import TIERS
+from memory_pipeline.errors import MemoryPipelineError
+from memory_pipeline.interfaces.terminal import err
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Turns the session logs of the coding agent pi into long-term memory.",
+)
+models_app = typer.Typer(no_args_is_help=True, help="The model files that run in-process.")
+app.add_typer(models_app, name="models")
+
+ExamplesIfNone = Annotated[
+    Path | None, typer.Option(help="Where you have no sessions: these, kept apart from yours.", hidden=True)
+]
+
+
+@app.command()
+def run(
+    sessions: Annotated[Path | None, typer.Option(help="Folder of session logs instead of pi's own.")] = None,
+    limit: Annotated[int | None, typer.Option(min=0, help="Distil at most this many turns.")] = None,
+    reembed: Annotated[bool, typer.Option("--reembed", help="Make all vectors anew, for another model.")] = False,
+    examples_if_none: ExamplesIfNone = None,
+) -> None:
+    """Index what is new, distil what waits. Stop it any time; the next run goes on."""
+    from memory_pipeline.interfaces.run import RunRequest
+    from memory_pipeline.interfaces.run import run as command
+
+    raise typer.Exit(command(RunRequest(sessions, limit, reembed, examples_if_none)))
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="What you want to know, in your own words.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
+) -> None:
+    """Find memories by meaning and by words, and turns that are not distilled yet by words."""
+    from memory_pipeline.interfaces.search import search as command
+
+    command(query, k=k, as_json=as_json)
+
+
+@app.command()
+def show(
+    doc_id: Annotated[str, typer.Argument(metavar="SESSION|DOC_ID", help="An id that search or export printed.")],
+) -> None:
+    """A memory with the messages it came from; a turn, a session or a message."""
+    from memory_pipeline.interfaces.show import show as command
+
+    command(doc_id)
+
+
+@app.command()
+def status(as_json: Annotated[bool, typer.Option("--json", help="A JSON object.")] = False) -> None:
+    """What is indexed, what waits, what failed, where it all is."""
+    from memory_pipeline.interfaces.status import status as command
+
+    command(as_json=as_json)
+
+
+@app.command()
+def export(
+    tier: Annotated[str | None, typer.Option(help=f"One of {', '.join(TIERS)}; all without it.")] = None,
+    project: Annotated[str | None, typer.Option(help="Only this project: its path or its folder's name.")] = None,
+) -> None:
+    """Everything as JSON lines, but for the vectors, in a stable order."""
+    from memory_pipeline.interfaces.export import export as command
+
+    if tier is not None and tier not in TIERS:
+        raise typer.BadParameter(f"{tier!r} is no tier; one of {', '.join(TIERS)}", param_hint="--tier")
+    command(tier=tier, project=project)
+
+
+@app.command()
+def doctor() -> None:
+    """Try each part and say what to do about what does not work."""
+    from memory_pipeline.interfaces.doctor import doctor as command
+
+    raise typer.Exit(command())
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 3000,
+    examples_if_none: ExamplesIfNone = None,
+) -> None:
+    """Serve Dagster's UI on the same data, with its sensors and schedules at work."""
+    from memory_pipeline.interfaces.ui import ui as command
+
+    command(port, examples_if_none)
+
+
+@models_app.command("pull")
+def models_pull(
+    chat: Annotated[bool, typer.Option("--chat", help="Also the small chat model, which only tests use.")] = False,
+) -> None:
+    """Fetch the embedding model, checked against its pinned hash."""
+    from memory_pipeline.interfaces.models import pull as command
+
+    command(chat=chat)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"memory-pipeline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run a command; what goes wrong for a reason is one sentence, never a traceback."""
+    os.umask(0o077)  # whatever a library writes for us is private too
+    try:
+        app()
+    except MemoryPipelineError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        err.print("Stopped. What was done is kept; the next run goes on.")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that closing stdout does not complain
+        sys.exit(141)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EPERM, errno.EROFS):
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        _fail(f"{error.strerror}{where}. Free some space or check the permissions; what was done before is kept.")
+
+
+def _fail(sentence: str) -> None:
+    err.print("[red]Error:[/]", end=" ")
+    err.print(sentence, markup=False)
+    sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

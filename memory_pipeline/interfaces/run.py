@@ -1,0 +1,266 @@
+"""``memory-pipeline run``: index what is new, distil what waits, say what happened and what to do next."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+from rich.markup import escape
+from rich.table import Table
+
+from memory_pipeline.documents import Summary
+from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError
+from memory_pipeline.ingestion.catalog import Catalog
+from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
+from memory_pipeline.ingestion.progress import Budget
+from memory_pipeline.ingestion.status import StoreStatus, estimate_seconds, store_status
+from memory_pipeline.interfaces.terminal import (
+    TerminalProgress,
+    TerminalReporter,
+    command_name,
+    duration,
+    err,
+    out,
+    progress_bars,
+)
+from memory_pipeline.models import open_chat, open_embedder
+from memory_pipeline.models.files import pull
+from memory_pipeline.private import private_folder
+from memory_pipeline.settings import Settings, load_settings
+from memory_pipeline.stores import open_store, store_exists
+from memory_pipeline.stores.contract import MemoryStore
+
+if TYPE_CHECKING:
+    from memory_pipeline.orchestration.local_run import LocalRuns
+
+LEAST_SPACE = 50_000_000  # bytes; below this SQLite and Dagster fail halfway
+EXAMPLES_SUFFIX = "-examples"
+
+
+@dataclass(slots=True)
+class RunRequest:
+    """What the command line asked for. ``limit``: turns distilled; ``examples``: sessions for those who have none."""
+
+    sessions: Path | None = None
+    limit: int | None = None
+    reembed: bool = False
+    examples: Path | None = None
+
+
+def run(request: RunRequest) -> int:
+    """Do one run; returns the exit code. Everything that was done before a failure is kept."""
+    started = time.monotonic()
+    settings, hint = settings_for(request)
+    catalog = Catalog(settings)
+    discovery = catalog.discovery
+    err.print(f"Sessions in [bold]{escape(str(discovery.root))}[/]: {len(discovery.files)}")
+    for path, reason in discovery.refused[:5]:
+        err.print(f"[yellow]·[/] left out {escape(str(path))}: {escape(reason)}")
+    for sentence in discovery.problems[:5]:
+        err.print(f"[yellow]·[/] {escape(str(sentence))}")
+    if not discovery.files and not store_exists(settings):
+        out.print(
+            "There are no session logs yet. Use pi for a while, or name another folder: "
+            "memory-pipeline run --sessions DIR"
+        )
+        return 0
+    with _only_run(settings):
+        _check_space(settings)
+        with open_store(settings) as store:
+            if request.reembed:
+                store.drop_vectors(Summary)
+            plan = plan_index(discovery.files, store)
+            before = store_status(store)
+        with progress_bars() as progress:
+            budget = Budget(turns=request.limit)
+            reporter = TerminalReporter(progress, budget)
+            indexed = _index(settings, plan, reporter, progress)
+            failures = indexed.failures if indexed else []
+            if not failures:
+                try:
+                    failures = _enrich(settings, reporter, progress, budget)
+                except MemoryPipelineError as error:
+                    failures = [str(error)]
+    with open_store(settings) as store:
+        after = store_status(store)
+    out.print(_table(plan, before, after, indexed, time.monotonic() - started))
+    for sentence in dict.fromkeys(failures):
+        err.print(f"[red]Stopped:[/] {escape(sentence)} What was done before is kept; run again to go on.")
+    _next_steps(after, hint)
+    return 1 if failures else 0
+
+
+def settings_for(request: RunRequest) -> tuple[Settings, str]:
+    """The settings of this run, and what a later command needs before it to use the same ones.
+
+    The overrides go into the environment too: Dagster's resources read their settings there.
+    """
+    settings = load_settings()
+    if request.sessions is not None:
+        os.environ["MEMORY_SESSIONS_DIR"] = str(request.sessions.expanduser().absolute())
+        return load_settings(), ""
+    if request.examples is None or _has_sessions(settings):
+        return settings, ""
+    data = settings.data_dir.with_name(settings.data_dir.name + EXAMPLES_SUFFIX)
+    os.environ["MEMORY_SESSIONS_DIR"] = str(request.examples.absolute())
+    os.environ["MEMORY_DATA_DIR"] = str(data)
+    os.environ["MEMORY_MODELS_DIR"] = str(settings.models_dir)
+    os.environ["DAGSTER_HOME"] = str(data / "dagster")
+    err.print(
+        f"There are no pi sessions on this machine yet, so these are the [bold]examples[/] in {request.examples}, "
+        f"with memories of their own in {data}."
+    )
+    return load_settings(), f"MEMORY_DATA_DIR={data} "
+
+
+def _has_sessions(settings: Settings) -> bool:
+    try:
+        return bool(Catalog(settings).discovery.files)
+    except InputError:
+        return settings.sessions_dir is not None  # a folder that was named is to be complained about, not replaced
+
+
+@contextmanager
+def _only_run(settings: Settings) -> Iterator[None]:
+    """One run at a time in a data folder. The lock goes with the process, however that ends."""
+    lock = FileLock(private_folder(settings.data_dir) / "run.lock", mode=0o600)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout:
+        raise InputError(
+            f"Another memory-pipeline run is at work on {settings.data_dir}; try again when it has ended."
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _check_space(settings: Settings) -> None:
+    free = shutil.disk_usage(settings.data_dir).free
+    if free < LEAST_SPACE:
+        raise InputError(
+            f"Only {free // 1_000_000} MB are free where {settings.data_dir} lies; at least "
+            f"{LEAST_SPACE // 1_000_000} MB are needed. Free some or set MEMORY_DATA_DIR to another disk."
+        )
+
+
+def _fetch_models(settings: Settings) -> None:
+    if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
+        pull(settings, chat=False)
+
+
+def _index(
+    settings: Settings, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress
+) -> LocalRuns | None:
+    if not plan.due:
+        return None
+    from memory_pipeline.orchestration.local_run import run_index  # noqa: PLC0415  # Dagster takes a second to import
+
+    progress.expect("index", len(plan.due))
+    return run_index(settings, [file.session_id for file in plan.due], reporter)
+
+
+def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalProgress, budget: Budget) -> list[str]:
+    """Distil and embed what waits; returns what ended it early."""
+    with open_store(settings) as store:
+        waiting = _waiting(store, settings)
+        if waiting.sessions and not budget.spent:
+            _fetch_models(settings)
+            _check_models(settings, store, waiting)
+            seconds = estimate_seconds(store, waiting.turns)
+    if not waiting.sessions or budget.spent:
+        return []
+    from memory_pipeline.orchestration.local_run import RUN_SECONDS, run_enrich  # noqa: PLC0415
+
+    due = waiting.turns if budget.turns is None else min(waiting.turns, budget.turns)
+    if due:
+        pace = f", about {duration(seconds * due / waiting.turns)}" if seconds else ""
+        err.print(
+            f"Everything indexed is searchable by keyword now. {due} turns are distilled next, newest first{pace}. "
+            "Ctrl-C any time, the next run goes on."
+        )
+    progress.expect("distil", due)
+    progress.expect("embed", waiting.vectors)
+    budget.seconds = RUN_SECONDS
+
+    def sessions() -> tuple[str, ...]:
+        with open_store(settings) as store:
+            return _waiting(store, settings).sessions
+
+    return run_enrich(settings, sessions, reporter, budget).failures
+
+
+def _waiting(store: MemoryStore, settings: Settings) -> Waiting:
+    return waiting_sessions(store, redo_extracted=settings.distiller_kind == "llm")
+
+
+def _check_models(settings: Settings, store: MemoryStore, waiting: Waiting) -> None:
+    """Ask the servers before the work starts, so that a wrong name or a dead server costs no time."""
+    if settings.distiller_kind == "llm" and settings.llama_url and waiting.turns:
+        chat = open_chat(settings)
+        try:
+            err.print(f"Distilling with [bold]{escape(chat.model)}[/] at {settings.llama_url}.")
+        finally:
+            chat.close()
+    held = store.embedding_model(Summary)
+    embedder = open_embedder(settings)
+    try:
+        if held is not None and held[0] != embedder.model:
+            raise EmbeddingMismatch(
+                f"The memories' vectors were made with {held[0]} ({held[1]} dimensions), but the settings name "
+                f"{embedder.model}. Set MEMORY_EMBEDDINGS_MODEL back, or make all vectors anew: "
+                "memory-pipeline run --reembed"
+            )
+    finally:
+        embedder.close()
+
+
+def _table(
+    plan: IndexPlan, before: StoreStatus, after: StoreStatus, indexed: LocalRuns | None, seconds: float
+) -> Table:
+    table = Table(title=f"Done in {duration(seconds)}", title_justify="left")
+    for name in ("", "this run", "in the store"):
+        table.add_column(name, justify="left" if not name else "right")
+    failed = sum(n for state, n in after.turns_by_state.items() if state not in ("none", "stored", "pending"))
+    rows = [
+        ("sessions new", len(plan.new), after.sessions),
+        ("sessions grown or changed", len(plan.changed), ""),
+        ("sessions unchanged", plan.unchanged, ""),
+        ("sessions that could not be read", len(indexed.contained) if indexed else 0, len(after.quarantined)),
+        ("problems in files", after.problems - before.problems, after.problems),
+        ("messages", after.messages - before.messages, after.messages),
+        ("turns", after.turns - before.turns, after.turns),
+        ("turns with memories", _more(before, after, "stored"), after.turns_by_state.get("stored", 0)),
+        ("turns with nothing worth keeping", _more(before, after, "none"), after.turns_by_state.get("none", 0)),
+        ("turns that failed, tried again next time", "", failed),
+        ("turns that wait", "", after.turns_by_state.get("pending", 0)),
+        ("memories", after.memories - before.memories, after.memories),
+        ("memories with a vector", after.vectors - before.vectors, after.vectors),
+    ]
+    for name, now, total in rows:
+        table.add_row(name, str(now), str(total))
+    return table
+
+
+def _more(before: StoreStatus, after: StoreStatus, state: str) -> int:
+    return after.turns_by_state.get(state, 0) - before.turns_by_state.get(state, 0)
+
+
+def _next_steps(status: StoreStatus, hint: str) -> None:
+    if not status.sessions:
+        return
+    command = hint + command_name()
+    out.print("Next:")
+    out.print(f'  {command} search "what did we decide about …"', markup=False)
+    out.print(f"  {command} status", markup=False)
+    out.print(f"  {command} ui        # the same in the browser: assets, partitions, history", markup=False)
+    if status.turns_waiting and status.estimate_seconds:
+        out.print(f"{status.turns_waiting} turns wait: about {duration(status.estimate_seconds)} at this pace.")

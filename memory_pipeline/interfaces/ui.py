@@ -1,0 +1,34 @@
+"""``memory-pipeline ui``: ``dagster dev`` on the data that the command line uses."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from pathlib import Path
+
+from memory_pipeline.errors import InputError
+from memory_pipeline.interfaces.run import RunRequest, settings_for
+from memory_pipeline.interfaces.terminal import err
+from memory_pipeline.orchestration.home import prepare_home, workspace_yaml
+from memory_pipeline.stores import open_store
+
+HOST = "127.0.0.1"
+
+
+def ui(port: int, examples: Path | None) -> None:
+    """Replace this process by ``dagster dev``; the sensors and the nightly schedule run as long as it does."""
+    settings, _ = settings_for(RunRequest(examples=examples))
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            raise InputError(f"Port {port} is in use on this machine; name another one: --port {port + 1}") from None
+    open_store(settings).close()  # a store that can't be used is better said here than in every sensor tick
+    home = prepare_home(settings)
+    err.print(f"Dagster on [bold]http://{HOST}:{port}[/], data in {settings.data_dir}. Ctrl-C ends it.")
+    dagster = Path(sys.executable).with_name("dagster")
+    os.execv(  # noqa: S606  # no shell is wanted
+        dagster, [str(dagster), "dev", "-w", str(workspace_yaml(home)), "-h", HOST, "-p", str(port)]
+    )

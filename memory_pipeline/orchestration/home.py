@@ -1,0 +1,54 @@
+"""DAGSTER_HOME: the folder of Dagster's history, and the instance that the command line and the UI share."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import dagster as dg
+
+from memory_pipeline.errors import InputError
+from memory_pipeline.private import private_folder
+from memory_pipeline.settings import Settings
+
+OURS = "# Written by memory-pipeline."
+
+
+def prepare_home(settings: Settings) -> Path:
+    """Make the folder with its dagster.yaml, and point DAGSTER_HOME at it for this process and its children."""
+    home = private_folder(settings.dagster_home)
+    config = home / "dagster.yaml"
+    shipped = dagster_yaml()
+    try:
+        current = config.read_text() if config.exists() else OURS
+        if current != shipped and current.startswith(OURS):
+            partial = config.with_suffix(".partial")
+            partial.write_text(shipped)
+            partial.replace(config)
+    except OSError as error:
+        raise InputError(f"{config} can't be written ({error.strerror}); check MEMORY_DATA_DIR.") from None
+    os.environ["DAGSTER_HOME"] = str(home)
+    os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    return home
+
+
+def open_instance(settings: Settings) -> dg.DagsterInstance:
+    """The instance whose history `memory-pipeline ui` shows."""
+    prepare_home(settings)
+    return dg.DagsterInstance.get()
+
+
+def dagster_yaml() -> str:
+    """The shipped dagster.yaml, the same as the one at the top of the project."""
+    return (files("memory_pipeline.orchestration") / "dagster.yaml").read_text()
+
+
+def workspace_yaml(home: Path) -> Path:
+    """A workspace file for installations without the project folder; the location's name is that of the project's."""
+    path = home / "workspace.yaml"
+    module = "{module_name: memory_pipeline.definitions, location_name: memory_pipeline}"
+    text = f"load_from:\n  - python_module: {module}\n"
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+    return path

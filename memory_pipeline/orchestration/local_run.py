@@ -1,0 +1,103 @@
+"""The same jobs, run in this process and against the same instance: what ``memory-pipeline run`` does.
+
+First everything is indexed, then sessions are enriched newest first. Each try of a session happens once per call, so
+a session that keeps failing can't keep the command from ending.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import dagster as dg
+
+from memory_pipeline.ingestion.planning import newest_stretch, stretches
+from memory_pipeline.ingestion.progress import Budget
+from memory_pipeline.orchestration.build import build_definitions
+from memory_pipeline.orchestration.home import open_instance
+from memory_pipeline.orchestration.jobs import ENRICH_JOB, INDEX_JOB
+from memory_pipeline.orchestration.leftovers import PROCESS_TAG, clear_leftovers, this_process
+from memory_pipeline.orchestration.partitions import add_keys, range_tags
+from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG, CONTAINED, Reporter
+from memory_pipeline.settings import Settings
+
+_QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+INDEX_BATCH = 250
+LLM_BATCH = 10
+RUN_SECONDS = 600.0  # of distilling, before what it yielded is embedded and the newest session is looked for again
+EXTRACTION_BATCH = 100  # extraction takes milliseconds a turn; what counts then is Dagster's cost per run
+
+
+@dataclass(slots=True)
+class LocalRuns:
+    """What the runs of one call came to."""
+
+    runs: int = 0
+    cleared: int = 0
+    contained: list[str] = field(default_factory=list)
+    """Sentences about sessions that could not be read."""
+    failures: list[str] = field(default_factory=list)
+    """Sentences about what ended the work early: no model, no store, no space."""
+
+
+def run_index(settings: Settings, session_ids: Iterable[str], reporter: Reporter) -> LocalRuns:
+    """Index these sessions (ids in the order of their files' last change)."""
+    done = LocalRuns()
+    wanted = list(session_ids)
+    with open_instance(settings) as instance:
+        done.cleared = len(clear_leftovers(instance))
+        order = add_keys(instance, wanted)
+        for stretch in stretches(wanted, order, INDEX_BATCH):
+            _execute(INDEX_JOB, stretch, instance, reporter, done)
+            if done.failures:
+                break
+    return done
+
+
+def run_enrich(
+    settings: Settings, waiting: Callable[[], tuple[str, ...]], reporter: Reporter, budget: Budget
+) -> LocalRuns:
+    """Enrich waiting sessions, newest first, until the budget is spent, nothing waits, or no model can be reached.
+
+    ``waiting`` is asked again before each run, so that sessions which come in meanwhile have their turn. ``budget``
+    is the one that ``reporter`` hands out: it says which sessions a run left unfinished.
+    """
+    done = LocalRuns()
+    batch = EXTRACTION_BATCH if settings.distiller_kind == "extractive" else LLM_BATCH
+    tried: set[str] = set()
+    with open_instance(settings) as instance:
+        done.cleared = len(clear_leftovers(instance))
+        while not budget.spent and not done.failures:
+            newest_first = [key for key in waiting() if key not in tried]
+            order = add_keys(instance, reversed(newest_first))
+            stretch = newest_stretch(newest_first, order, batch)
+            if not stretch:
+                break
+            _execute(ENRICH_JOB, stretch, instance, reporter, done)
+            tried.update(set(stretch) - budget.left)
+    return done
+
+
+def _execute(
+    job_name: str, stretch: list[str], instance: dg.DagsterInstance, reporter: Reporter, done: LocalRuns
+) -> None:
+    """Run a job over a stretch of keys; what failed goes into ``done``."""
+    definitions = build_definitions({"reporter": reporter})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Dagster's, about its own beta features: nothing a user could act on
+        result = definitions.resolve_job_def(job_name).execute_in_process(
+            instance=instance,
+            run_config=_QUIET,
+            tags={**range_tags(stretch), PROCESS_TAG: this_process(), COMMAND_LINE_TAG: "true"},
+            raise_on_error=False,
+        )
+    done.runs += 1
+    for event in result.all_events:
+        if not event.is_step_failure:
+            continue
+        data = event.step_failure_data
+        failure = data.user_failure_data
+        sentence = (failure.description if failure else None) or (data.error.message if data.error else "unknown")
+        contained = failure is not None and CONTAINED in failure.metadata
+        (done.contained if contained else done.failures).append(sentence.strip())
