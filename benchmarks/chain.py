@@ -1,0 +1,109 @@
+"""How much the chain costs on top of the model: total time over the time spent waiting for llama.cpp.
+
+    python -m benchmarks.chain [--extracted 3000] [--distilled 30] [--models DIR]
+
+Two runs of the real command in a home of their own, on generated sessions: one distils by extraction (llama.cpp only
+embeds), one with the small chat model (llama.cpp does both). The time inside llama.cpp is what the pipeline waited for
+its answers, HTTP included, as reported by the materializations. The goal is a ratio of at most 1.15 where a model
+distils; with extraction there is little model time to compare with, so seconds per 1,000 turns say more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import dagster as dg
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.corpus import write_corpus
+
+TURNS_A_SESSION = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds of one run of the command; ``model`` is the time it waited for llama.cpp."""
+
+    turns: int
+    memories: int
+    total: float
+    model: float
+
+
+def measure(turns: int, *, models: Path | None, chat_gguf: Path | None) -> Measured:
+    """Run the chain once over ``turns`` generated turns."""
+    with tempfile.TemporaryDirectory(prefix="memory-pipeline-bench-") as folder:
+        home = Path(folder)
+        sessions = max(1, turns // TURNS_A_SESSION)
+        write_corpus(home / "sessions", sessions=sessions, turns=min(turns, TURNS_A_SESSION))
+        env = {
+            **{k: v for k, v in os.environ.items() if not k.startswith(("MEMORY_", "LLAMA_", "ES_", "DAGSTER_"))},
+            "HOME": folder,
+            "MEMORY_DATA_DIR": str(home / "data"),
+            **({"MEMORY_MODELS_DIR": str(models)} if models else {}),
+            **({"MEMORY_CHAT_GGUF": str(chat_gguf)} if chat_gguf else {}),
+        }
+        command = [sys.executable, "-m", "memory_pipeline.interfaces.cli"]
+        subprocess.run([*command, "models", "pull"], env=env, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        started = time.perf_counter()
+        subprocess.run([*command, "run", "--sessions", str(home / "sessions")], env=env, cwd=folder, check=True)
+        total = time.perf_counter() - started
+        return _measured(home / "data" / "dagster", total)
+
+
+def _measured(dagster_home: Path, total: float) -> Measured:
+    os.environ["DAGSTER_HOME"] = str(dagster_home)
+    sums = {"distilled": 0.0, "memories": 0.0, "engine_seconds": 0.0, "embedder_seconds": 0.0}
+    extraction = True
+    with dg.DagsterInstance.get() as instance:
+        for asset in ("memory_summaries", "summary_embeddings"):
+            records = instance.fetch_materializations(dg.AssetKey(asset), limit=10_000).records
+            for record in records:
+                assert record.asset_materialization is not None
+                for name, value in record.asset_materialization.metadata.items():
+                    if name in sums and isinstance(value.value, int | float):
+                        sums[name] += float(value.value)
+                    if name == "completion_tokens" and value.value:
+                        extraction = False
+    model = sums["embedder_seconds"] + (0.0 if extraction else sums["engine_seconds"])
+    return Measured(int(sums["distilled"]), int(sums["memories"]), total, model)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--extracted", type=int, default=3_000, help="turns for the run that extracts; 0: leave out")
+    parser.add_argument("--distilled", type=int, default=30, help="turns for the run with the chat model; 0: leave out")
+    parser.add_argument("--models", type=Path, default=Path(".cache/models"), help="folder of the pulled models")
+    arguments = parser.parse_args()
+    models = arguments.models.absolute()
+    subprocess.run(
+        [sys.executable, "-m", "memory_pipeline.interfaces.cli", "models", "pull", "--chat"],
+        env={**os.environ, "MEMORY_MODELS_DIR": str(models)},
+        check=True,
+    )
+    chat = next(models.glob("*mol*.gguf"))
+    table = Table(title="The chain, embedded llama.cpp", title_justify="left")
+    for column in ("run", "turns", "memories", "total s", "in llama.cpp s", "ratio", "s per 1,000 turns"):
+        table.add_column(column, justify="left" if column == "run" else "right")
+    for name, turns, gguf in (
+        ("extraction + embeddings", arguments.extracted, None),
+        ("small chat model + embeddings", arguments.distilled, chat),
+    ):
+        if turns:
+            m = measure(turns, models=models, chat_gguf=gguf)
+            ratio = f"{m.total / m.model:.2f}" if m.model else "–"
+            cells = (m.turns, m.memories, f"{m.total:.1f}", f"{m.model:.1f}", ratio, f"{1_000 * m.total / m.turns:.1f}")
+            table.add_row(name, *map(str, cells))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
