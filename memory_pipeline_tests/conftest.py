@@ -22,6 +22,12 @@ def shared_data() -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def project() -> Path:
+    """The project's folder."""
+    return PROJECT
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_developer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Tests see no settings, sessions or memories of the person who runs them."""
