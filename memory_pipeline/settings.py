@@ -30,6 +30,11 @@ def _default_data_dir() -> Path:
     return user_data_path("memory-pipeline", appauthor=False)
 
 
+def _default_models_dir(data: dict[str, Any]) -> Path:
+    folder: Path = data.get("data_dir") or _default_data_dir()
+    return folder / "models"
+
+
 def _variable(name: str, default: Any, meaning: str, *, shown: str | None = None, **limits: Any) -> Any:
     """A field read from the variable ``name``; ``shown`` is the default as people should read it."""
     kind = "default_factory" if callable(default) else "default"
@@ -90,6 +95,12 @@ class Settings(BaseSettings):
     dagster_folder: Path | None = _variable(
         "DAGSTER_HOME", None, "folder of Dagster's history; absolute", shown="dagster in MEMORY_DATA_DIR"
     )
+    models_dir: Path = _variable(
+        "MEMORY_MODELS_DIR",
+        _default_models_dir,
+        "folder of the model files that `models pull` fetches",
+        shown="models in MEMORY_DATA_DIR",
+    )
     store: StoreName | None = _variable(
         "MEMORY_STORE", None, "the store: sqlite or elasticsearch", shown="elasticsearch if ES_URL is set, else sqlite"
     )
@@ -136,7 +147,10 @@ class Settings(BaseSettings):
     )
     llama_timeout: float = _variable("LLAMA_TIMEOUT", 600.0, "seconds to wait for one answer", gt=0)
     chat_gguf: Path | None = _variable(
-        "MEMORY_CHAT_GGUF", None, "chat model file to run in-process instead of a server", shown="unset"
+        "MEMORY_CHAT_GGUF",
+        None,
+        "chat model file (GGUF) to run llama.cpp with here, instead of a server",
+        shown="unset",
     )
 
     # Embeddings
@@ -157,7 +171,10 @@ class Settings(BaseSettings):
         ge=1,
     )
     embeddings_gguf: Path | None = _variable(
-        "MEMORY_EMBEDDINGS_GGUF", None, "embedding model file to run in-process", shown="what `models pull` fetched"
+        "MEMORY_EMBEDDINGS_GGUF",
+        None,
+        "embedding model file (GGUF) to run llama.cpp with here",
+        shown="what `models pull` fetched",
     )
 
     @field_validator("exclude_folders", "exclude_projects", mode="before")
@@ -173,6 +190,7 @@ class Settings(BaseSettings):
         "pi_agent_dir",
         "data_dir",
         "dagster_folder",
+        "models_dir",
         "chat_gguf",
         "embeddings_gguf",
         mode="after",
@@ -217,10 +235,6 @@ class Settings(BaseSettings):
     def store_path(self) -> Path:
         """The SQLite store's file."""
         return self.data_dir / f"{self.index_prefix}.db"
-
-    @property
-    def models_dir(self) -> Path:
-        return self.data_dir / "models"
 
     @property
     def dagster_home(self) -> Path:

@@ -1,0 +1,32 @@
+"""Turns into memories: by a chat model, or by extraction where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memory_pipeline.distillation.contract import DistillationEngine, Draft, Outcome, SessionDistiller
+from memory_pipeline.distillation.extractive import ExtractiveEngine
+from memory_pipeline.distillation.llm import LlmEngine
+from memory_pipeline.distillation.summaries import to_summary, turn_fingerprint
+from memory_pipeline.models.contract import ChatModel
+from memory_pipeline.settings import Settings
+
+__all__ = [
+    "DistillationEngine",
+    "Draft",
+    "ExtractiveEngine",
+    "LlmEngine",
+    "Outcome",
+    "SessionDistiller",
+    "open_engine",
+    "to_summary",
+    "turn_fingerprint",
+]
+
+
+def open_engine(settings: Settings, chat: Callable[[], ChatModel]) -> DistillationEngine:
+    """The engine that the settings ask for; ``chat`` is called when a model is first needed, if at all.
+
+    The engine closes the chat model that it opened.
+    """
+    return LlmEngine(chat) if settings.distiller_kind == "llm" else ExtractiveEngine()

@@ -98,17 +98,27 @@ def distil_session(
     return done
 
 
-def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, progress: Progress) -> int:
-    """Give each of the session's memories that has none a vector; returns how many got one."""
-    made = 0
+@dataclass(slots=True)
+class Embedded:
+    """Memories that got a vector, and the seconds that the embedder took for them."""
+
+    memories: int = 0
+    seconds: float = 0.0
+
+
+def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, progress: Progress) -> Embedded:
+    """Give each of the session's memories that has none a vector."""
+    done = Embedded()
     waiting = store.scan(Summary, {"source_refs.session_id": session_id, "embedding_model": None}, order=("doc_id",))
     for batch in batched(list(waiting), EMBEDDING_BATCH):
+        started = time.perf_counter()
         vectors = embedder.embed([text_to_embed(summary) for summary in batch])
+        done.seconds += time.perf_counter() - started
         ids = (summary.doc_id for summary in batch)
         result = store.put_vectors(Summary, dict(zip(ids, vectors, strict=True)), model=embedder.model)
-        made += result.written
+        done.memories += result.written
         progress.advance("embed", len(batch))
-    return made
+    return done
 
 
 def text_to_embed(summary: Summary) -> str:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from memory_pipeline.interfaces.terminal import out
+from pathlib import Path
+
+from memory_pipeline.interfaces.terminal import TerminalProgress, out, progress_bars
 from memory_pipeline.models.files import pull as pull_files
-from memory_pipeline.settings import load_settings
+from memory_pipeline.settings import Settings, load_settings
 
 
 def pull(*, chat: bool) -> None:
     settings = load_settings()
-    for path in pull_files(settings, chat=chat):
-        out.print(f"{path}", markup=False)
+    with progress_bars() as progress:
+        paths = fetch_models(settings, chat=chat, show=progress)
+    for path in paths:
+        out.print(f"{path} is there", markup=False)
+
+
+def fetch_models(settings: Settings, *, chat: bool, show: TerminalProgress) -> list[Path]:
+    """Fetch what is missing of the pinned models, with a bar; returns their paths."""
+    return pull_files(settings, chat=chat, progress=show.fetch)

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
 from memory_pipeline.ingestion.progress import Budget
 from memory_pipeline.ingestion.status import StoreStatus, estimate_seconds, store_status
+from memory_pipeline.interfaces.models import fetch_models
 from memory_pipeline.interfaces.terminal import (
     TerminalProgress,
     TerminalReporter,
@@ -31,7 +32,6 @@ from memory_pipeline.interfaces.terminal import (
     progress_bars,
 )
 from memory_pipeline.models import open_chat, open_embedder
-from memory_pipeline.models.files import pull
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import open_store, store_exists
@@ -63,8 +63,8 @@ def run(request: RunRequest) -> int:
     err.print(f"Sessions in [bold]{escape(str(discovery.root))}[/]: {len(discovery.files)}")
     for path, reason in discovery.refused[:5]:
         err.print(f"[yellow]·[/] left out {escape(str(path))}: {escape(reason)}")
-    for sentence in discovery.problems[:5]:
-        err.print(f"[yellow]·[/] {escape(str(sentence))}")
+    for path, reason in discovery.problems[:5]:
+        err.print(f"[yellow]·[/] not read {escape(str(path))}: {escape(reason)}")
     if not discovery.files and not store_exists(settings):
         out.print(
             "There are no session logs yet. Use pi for a while, or name another folder: "
@@ -152,11 +152,6 @@ def _check_space(settings: Settings) -> None:
         )
 
 
-def _fetch_models(settings: Settings) -> None:
-    if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
-        pull(settings, chat=False)
-
-
 def _index(
     settings: Settings, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress
 ) -> LocalRuns | None:
@@ -172,10 +167,8 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
     """Distil and embed what waits; returns what ended it early."""
     with open_store(settings) as store:
         waiting = _waiting(store, settings)
-        if waiting.sessions and not budget.spent:
-            _fetch_models(settings)
-            _check_models(settings, store, waiting)
-            seconds = estimate_seconds(store, waiting.turns)
+        held = store.embedding_model(Summary)
+        seconds = estimate_seconds(store, waiting.turns)
     if not waiting.sessions or budget.spent:
         return []
     from memory_pipeline.orchestration.local_run import RUN_SECONDS, run_enrich  # noqa: PLC0415
@@ -183,7 +176,7 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
     due = waiting.turns if budget.turns is None else min(waiting.turns, budget.turns)
     if due:
         pace = f", about {duration(seconds * due / waiting.turns)}" if seconds else ""
-        err.print(
+        progress.say(
             f"Everything indexed is searchable by keyword now. {due} turns are distilled next, newest first{pace}. "
             "Ctrl-C any time, the next run goes on."
         )
@@ -195,32 +188,39 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
         with open_store(settings) as store:
             return _waiting(store, settings).sessions
 
-    return run_enrich(settings, sessions, reporter, budget).failures
+    if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
+        fetch_models(settings, chat=False, show=progress)
+    with _models(settings, held, waiting, progress):
+        return run_enrich(settings, sessions, reporter, budget).failures
 
 
 def _waiting(store: MemoryStore, settings: Settings) -> Waiting:
     return waiting_sessions(store, redo_extracted=settings.distiller_kind == "llm")
 
 
-def _check_models(settings: Settings, store: MemoryStore, waiting: Waiting) -> None:
-    """Ask the servers before the work starts, so that a wrong name or a dead server costs no time."""
-    if settings.distiller_kind == "llm" and settings.llama_url and waiting.turns:
-        chat = open_chat(settings)
-        try:
-            err.print(f"Distilling with [bold]{escape(chat.model)}[/] at {settings.llama_url}.")
-        finally:
-            chat.close()
-    held = store.embedding_model(Summary)
-    embedder = open_embedder(settings)
-    try:
+@contextmanager
+def _models(
+    settings: Settings, held: tuple[str, int] | None, waiting: Waiting, progress: TerminalProgress
+) -> Iterator[None]:
+    """Ask the models for their names before the work starts, so that a wrong one or a dead server costs no time.
+
+    What runs in-process is kept until the work ends: each run of the job would start it anew.
+    """
+    with ExitStack() as stack:
+        embedder = stack.enter_context(closing(open_embedder(settings)))
         if held is not None and held[0] != embedder.model:
             raise EmbeddingMismatch(
                 f"The memories' vectors were made with {held[0]} ({held[1]} dimensions), but the settings name "
                 f"{embedder.model}. Set MEMORY_EMBEDDINGS_MODEL back, or make all vectors anew: "
-                "memory-pipeline run --reembed"
+                f"{command_name()} run --reembed"
             )
-    finally:
-        embedder.close()
+        if settings.embeddings == "embedded":
+            _ = embedder.dimensions  # starts it
+        if settings.distiller_kind == "llm" and waiting.turns:
+            chat = stack.enter_context(closing(open_chat(settings)))
+            where = settings.llama_url or "llama.cpp in this process"
+            progress.say(f"Distilling with {chat.model} at {where}, a context of {chat.context_tokens} tokens.")
+        yield
 
 
 def _table(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack, closing
 
 from rich.markup import escape
 
+from memory_pipeline.errors import ModelError
 from memory_pipeline.interfaces.terminal import command_name, err, out
 from memory_pipeline.models import open_embedder
 from memory_pipeline.retrieval import Found
@@ -20,14 +22,15 @@ def search(query: str, *, k: int, as_json: bool) -> None:
     if not store_exists(settings):
         _say_nothing(as_json, f"There are no memories yet; {command_name()} run makes them.")
         return
-    embedder = open_embedder(settings)
-    try:
-        with open_store(settings) as store:
-            result = search_store(store, embedder, query, k=k)
-    finally:
-        embedder.close()
-    if result.degraded:
-        err.print(f"[yellow]Searched by words only:[/] {escape(result.degraded)}")
+    with ExitStack() as stack:
+        embedder, no_model = None, None
+        try:
+            embedder = stack.enter_context(closing(open_embedder(settings)))
+        except ModelError as error:
+            no_model = str(error)
+        result = search_store(stack.enter_context(open_store(settings)), embedder, query, k=k)
+    if why := no_model or result.degraded:
+        err.print(f"[yellow]Searched by words only:[/] {escape(why)}")
     if as_json:
         out.print_json(json.dumps([_as_dict(found) for found in result.found], ensure_ascii=False))
         return

@@ -53,6 +53,15 @@ class TerminalProgress:
             self._last_line = time.monotonic()
             self._bars.console.print(self._line())
 
+    def say(self, sentence: str) -> None:
+        """A sentence above the bars."""
+        self._bars.console.print(sentence, markup=False)
+
+    def fetch(self, name: str, here: int, of: int) -> None:
+        """A download: bytes that are here, of how many."""
+        task = self._task(f"Fetching {name}, MB")
+        self._bars.update(task, completed=here // 1_000_000, total=of // 1_000_000)
+
     def note(self, sentence: str) -> None:
         self._notes += 1
         if self._notes <= NOTES_SHOWN:

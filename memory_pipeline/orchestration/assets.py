@@ -4,13 +4,11 @@ Index tiers come in large batches, so that everything is searchable by keyword w
 ones, so that a fresh session never waits long behind a backlog. Descriptions here are what the UI shows.
 """
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import dagster as dg
 
-from memory_pipeline.distillation import PROMPT_VERSIONS
+from memory_pipeline.distillation import ExtractiveEngine, LlmEngine
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.distilling import distil_session, embed_session
 from memory_pipeline.ingestion.indexing import build_turns, ingest_messages, record_session
@@ -120,7 +118,7 @@ def turn_groups(
     deps=[turn_groups],
     group_name="enrich",
     kinds={"llamacpp"},
-    code_version=PROMPT_VERSIONS,
+    code_version=f"{ExtractiveEngine.prompt_version}+{LlmEngine.prompt_version}",
     pool=LLM_POOL,
     backfill_policy=_ENRICH_POLICY,
     retry_policy=_OUTAGE_RETRY,
@@ -165,7 +163,8 @@ def summary_embeddings(
     with store.open() as opened, llama.embedder() as embedder:
 
         def work(key: str) -> Metadata:
-            return {"embedded": embed_session(key, store=opened, embedder=embedder, progress=progress)}
+            done = embed_session(key, store=opened, embedder=embedder, progress=progress)
+            return {"embedded": done.memories, "embedder_seconds": round(done.seconds, 3)}
 
         return for_each_session(context, progress, work)
 

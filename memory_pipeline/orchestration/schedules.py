@@ -1,7 +1,5 @@
 """By night: what the sensors miss by design (files restored with old times) or gave up on (failed turns)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import dagster as dg

@@ -4,8 +4,6 @@ Both only look, call a pure decision of ``ingestion.planning`` and wrap its answ
 used suppresses its run for ever, after a failure too. The cursor is one integer, because it is stored with each tick.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterator
 

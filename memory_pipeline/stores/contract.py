@@ -37,8 +37,12 @@ Where: TypeAlias = Mapping[str, Condition]
 """Field (or dotted path into an object) → condition; all must hold.
 
 A scalar: equal, or contained in the field's list. A sequence: any of these (an empty one matches nothing).
-None: the field has no value.
+None: the field has no value (an empty list is none). A field that the class does not have, or whose type is no exact
+value (text, stored, vectors, whole objects), is a StoreError in every method.
 """
+
+MAX_K = 4096
+"""The most results that one search gives; ``k`` outside 1 … MAX_K is a ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,9 @@ class MemoryStore(Protocol):
         """Store documents by id, in batches; equal ones are left untouched.
 
         A document that does not fit its class is refused, named in the result, and harms no other. A vector field (and
-        ``embedding_model``) that is None leaves what is stored there as it is.
+        ``embedding_model``) that is None leaves what is stored there as it is. A vector comes with its
+        ``embedding_model`` and must fit those stored; without a vector ``embedding_model`` is the store's to tell, and
+        what a document says of it is not looked at.
         """
         ...
 
@@ -144,6 +150,7 @@ class MemoryStore(Protocol):
     ) -> Iterator[D]:
         """All matching documents, page by page, ordered by ``order`` then ``doc_id``.
 
+        ``descending`` turns all of these around; documents without a value come last either way.
         Never the whole index in memory; a write in between may or may not be seen, but no document comes twice.
         """
         ...
@@ -151,7 +158,10 @@ class MemoryStore(Protocol):
     def count(self, kind: type[D], where: Where | None = None) -> int: ...
 
     def group_count(self, kind: type[D], by: str, where: Where | None = None) -> dict[str, int]:
-        """Value of ``by`` (scalar field or dotted path) → number of matching documents with it."""
+        """Value of ``by`` (scalar field or dotted path) → number of matching documents with it.
+
+        Values are told as text (``true`` and ``false`` for flags); documents without one are left out.
+        """
         ...
 
     def delete(self, kind: type[D], where: Where) -> int:

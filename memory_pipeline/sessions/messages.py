@@ -1,0 +1,138 @@
+"""Pass 2: the messages of a session, read again by their place in the file, redacted, as documents of memory-raw."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from memory_pipeline.documents import RawMessage, Turn
+from memory_pipeline.errors import InputError
+from memory_pipeline.redaction import Redactor
+from memory_pipeline.sessions.content import Content, content_of, short
+from memory_pipeline.sessions.files import open_regular
+from memory_pipeline.sessions.framing import Record, parse_line
+from memory_pipeline.sessions.outline import Entry, Outline
+from memory_pipeline.sessions.text import clean, shorten
+from memory_pipeline.sessions.tree import ROOT
+
+_BATCH_CHARS = 1 << 20
+_BATCH_MESSAGES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContext:
+    """What a session's messages carry beside what the file says. ``message_cap`` in characters."""
+
+    session_id: str
+    project: str
+    origin: str
+    message_cap: int
+
+
+def messages(outline: Outline, context: MessageContext, redactor: Redactor) -> Iterator[RawMessage]:
+    """Every message of the file, in file order; a few MB of them in memory at a time.
+
+    Raises InputError where the file is gone, or an entry is not where the outline saw it (pi rewrites a file when it
+    migrates it): make a new outline then.
+    """
+    writer = _Writer(outline, context, redactor)
+    batch: list[tuple[int, Content]] = []
+    size = 0
+    with open_regular(outline.path) as stream:
+        for index, entry in enumerate(outline.entries):
+            if not entry.is_message:
+                continue
+            content = content_of(_read(stream, entry, outline))
+            batch.append((index, content))
+            size += len(content.text)
+            if size >= _BATCH_CHARS or len(batch) >= _BATCH_MESSAGES:
+                yield from writer.write(batch)
+                batch, size = [], 0
+    yield from writer.write(batch)
+
+
+def _read(stream: BinaryIO, entry: Entry, outline: Outline) -> Record:
+    try:
+        stream.seek(entry.offset)
+        raw = stream.read(entry.length)
+    except OSError as error:
+        raise InputError(f"{outline.path} cannot be read: {error.strerror}.") from None
+    if len(raw) != entry.length or zlib.crc32(raw) != entry.crc:
+        raise InputError(
+            f"{outline.path} changed while it was being read: the entry of line {entry.line} is not there any more. "
+            "Nothing is lost; it is read again at the next run."
+        )
+    return parse_line(raw).records[entry.part]
+
+
+class _Writer:
+    """Turns contents into documents: counts them per turn, redacts every string of them."""
+
+    def __init__(self, outline: Outline, context: MessageContext, redactor: Redactor) -> None:
+        self._outline = outline
+        self._context = context
+        self._redactor = redactor
+        self._redacted: dict[str, str] = {}
+        self._indices: Counter[int] = Counter()
+        self._cwd = self._name(clean(outline.header.cwd))
+        self._project = self._name(clean(context.project))
+        self._origin = self._name(clean(context.origin))
+
+    def write(self, batch: Sequence[tuple[int, Content]]) -> Iterator[RawMessage]:
+        texts = self._redactor.redact_many(content.text for _, content in batch)
+        for (index, content), redacted in zip(batch, texts, strict=True):
+            yield self._document(index, content, redacted.text, redacted.count)
+
+    def _document(self, index: int, content: Content, text: str, redactions: int) -> RawMessage:
+        session_id, cap = self._context.session_id, self._context.message_cap
+        entry, tree = self._outline.entries[index], self._outline.tree
+        turn_index = tree.turn_index[index]
+        turn_id = Turn.make_id(session_id, turn_index)
+        message_index = self._indices[turn_index]
+        self._indices[turn_index] += 1
+        parent = tree.parents[index]
+        names = [self._name(name) for name in content.tool_names]
+        # The hash is of the whole text, so that two long messages that differ in the middle stay two.
+        kept, left_out = shorten(text, cap - cap // 4, cap // 4)
+        return RawMessage(
+            doc_id=RawMessage.make_id(session_id, turn_id, message_index),
+            session_id=session_id,
+            turn_id=turn_id,
+            turn_index=turn_index,
+            message_index=message_index,
+            role=self._name(content.role),
+            content=kept,
+            tool_name=(names[0] if len(names) == 1 else names) if names else None,
+            session_started_at=self._outline.session_started_at,
+            message_timestamp=entry.timestamp,
+            model=self._optional(content.model),
+            provider=self._optional(content.provider),
+            entry_id=self._id(entry.id),
+            parent_entry_id=None if parent == ROOT else self._id(self._outline.entries[parent].id),
+            on_active_path=tree.on_active_path[index],
+            kind=content.kind,
+            cwd=self._cwd,
+            project=self._project,
+            origin=self._origin,
+            is_error=content.is_error,
+            truncated_chars=left_out,
+            thinking_chars=content.thinking_chars,
+            redactions=redactions,
+            content_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        )
+
+    def _name(self, text: str) -> str:
+        """A short string, redacted; the same few come with every message, so each is scanned once."""
+        if text not in self._redacted:
+            self._redacted[text] = self._redactor.redact(text).text
+        return self._redacted[text]
+
+    def _optional(self, text: str | None) -> str | None:
+        return None if text is None else self._name(text)
+
+    def _id(self, text: str | None) -> str | None:
+        return None if text is None else self._redactor.redact(short(text)).text

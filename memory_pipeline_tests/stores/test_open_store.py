@@ -1,0 +1,80 @@
+"""Opening the store that the settings name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from memory_pipeline.documents import RawMessage
+from memory_pipeline.errors import InputError, StoreError
+from memory_pipeline.settings import Settings, load_settings
+from memory_pipeline.stores import open_store, store_exists
+from memory_pipeline_tests.conformance.samples import raw
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings(env_file=None, data_dir=tmp_path / "data")
+
+
+def test_the_store_is_made_ready_in_a_private_folder(settings: Settings) -> None:
+    with open_store(settings) as store:
+        store.upsert(RawMessage, [raw(0)])
+        assert store.location == str(settings.data_dir / "memory.db")
+    assert settings.data_dir.stat().st_mode & 0o777 == 0o700
+    with open_store(settings) as store:
+        assert store.count(RawMessage) == 1
+
+
+def test_asking_whether_a_store_exists_makes_none(settings: Settings) -> None:
+    assert not store_exists(settings)
+    assert not settings.data_dir.exists()
+    open_store(settings).close()
+    assert store_exists(settings)
+
+
+def test_an_empty_file_is_no_store_yet(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    settings.store_path.touch()
+    assert not store_exists(settings)
+
+
+def test_the_index_prefix_names_file_and_tables(tmp_path: Path) -> None:
+    team = load_settings(env_file=None, data_dir=tmp_path, index_prefix="team-a_1")
+    with open_store(team) as store:
+        store.upsert(RawMessage, [raw(0)])
+        assert len(store.keyword_search(RawMessage, ["message"], k=1)) == 1
+    assert (tmp_path / "team-a_1.db").exists()
+    assert not store_exists(load_settings(env_file=None, data_dir=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "named"),
+    [({"es_url": "http://localhost:9200"}, "ES_URL is set"), ({"store": "elasticsearch"}, "MEMORY_STORE is")],
+)
+def test_elasticsearch_is_said_to_be_missing(tmp_path: Path, chosen: dict[str, str], named: str) -> None:
+    settings = load_settings(env_file=None, data_dir=tmp_path / "data", **chosen)
+    for ask in (open_store, store_exists):
+        with pytest.raises(StoreError, match=rf"{named}.*set MEMORY_STORE=sqlite"):
+            ask(settings)
+    assert not settings.data_dir.exists()
+    sqlite = load_settings(env_file=None, data_dir=tmp_path / "data", es_url="http://localhost:9200", store="sqlite")
+    open_store(sqlite).close()
+
+
+def test_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    settings = load_settings(env_file=None, data_dir=tmp_path / "file")
+    with pytest.raises(InputError, match="MEMORY_DATA_DIR"):
+        open_store(settings)
+    with pytest.raises(StoreError, match="MEMORY_DATA_DIR"):
+        store_exists(settings)
+
+
+def test_a_store_that_cannot_be_made_ready_is_closed_again(settings: Settings) -> None:
+    settings.data_dir.mkdir()
+    settings.store_path.write_text("no database" * 100)
+    with pytest.raises(StoreError, match="not a SQLite file"):
+        open_store(settings)
+    assert [file.name for file in settings.data_dir.iterdir()] == ["memory.db"]
