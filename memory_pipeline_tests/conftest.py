@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from memory_pipeline_tests.support.models import models_dir as models_dir
-
 pytest_plugins = ["memory_pipeline_tests.support.models"]
 
 PROJECT = Path(__file__).resolve().parent.parent

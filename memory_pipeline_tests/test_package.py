@@ -16,7 +16,9 @@ from memory_pipeline import __version__
 
 @pytest.mark.timeout(900)
 def test_the_wheel_installs_into_an_empty_environment_and_runs(project: Path, tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, project], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, project], check=True, capture_output=True
+    )
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert "memory_pipeline/orchestration/dagster.yaml" in names

@@ -11,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, Vali
 from memory_pipeline.distillation.tags import normalise_tags
 from memory_pipeline.errors import ModelAnswerError
 
+LONGEST_SUMMARY = 1_000
+"""Characters; what is longer is no summary of one idea."""
+
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 
@@ -24,7 +27,7 @@ class Memory:
 class _Memory(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_SUMMARY)]
     tags: list[str]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.documents import RawMessage, Trust
-
-TOOL_CALL_MARK = "→ "
+from memory_pipeline.sessions.content import CALL, ERROR
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,23 +20,26 @@ class Said:
 
 def said(messages: Sequence[RawMessage]) -> list[Said]:
     """The user's and the assistant's words on the active path, in order; messages without words are left out."""
-    spoken: list[Said] = []
-    for message in messages:
-        if message.kind != "message" or not message.on_active_path:
-            continue
-        if message.role == "user":
-            text = message.content
-        elif message.role == "assistant":
-            lines = message.content.splitlines(keepends=True)
-            text = "".join(line for line in lines if not line.startswith(TOOL_CALL_MARK))
-        else:
-            continue
-        if text.strip():
-            spoken.append(Said(message.doc_id, "user" if message.role == "user" else "assistant", text))
-    return spoken
+    return [one for message in messages for one in _said(message) if one.text.strip()]
 
 
 def lowest_trust(roles: Iterable[Trust]) -> Trust:
     """The least trusted of the speakers: user before assistant before tool."""
     order: tuple[Trust, ...] = ("user", "assistant", "tool")
     return max(roles, key=order.index)
+
+
+def _said(message: RawMessage) -> Iterator[Said]:
+    if message.kind != "message" or not message.on_active_path:
+        return
+    if message.role == "user":
+        yield Said(message.doc_id, "user", message.content)
+    elif message.role == "assistant" and not (message.is_error and message.content.startswith(ERROR)):
+        yield Said(message.doc_id, "assistant", _without_calls(message))
+
+
+def _without_calls(message: RawMessage) -> str:
+    """An assistant's message without the lines that its tool calls became."""
+    names = [message.tool_name] if isinstance(message.tool_name, str) else message.tool_name or []
+    calls = tuple(CALL.format(name=name, arguments="") for name in names)
+    return "".join(line for line in message.content.splitlines(keepends=True) if not (calls and line.startswith(calls)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import NoReturn
 
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.indexing import manifest_of
@@ -37,21 +38,30 @@ class Catalog:
 
         Raises InputError where there is none; what was ingested of it stays in the store.
         """
-        try:
-            found = self.files.get(session_id)
-        except InputError:
-            found = None  # the folder may be elsewhere by now; the manifest still knows the file
-        return found or self.recorded(session_id, store)
+        return self._listed(session_id) or self._recorded(session_id, store) or self._nowhere(session_id)
 
     def recorded(self, session_id: str, store: MemoryStore) -> SessionFile:
-        """The session's file where its manifest says it is. Raises InputError where it is not."""
+        """The same, but asking the store first: it was recorded a moment ago, and the folder need not be listed."""
+        return self._recorded(session_id, store) or self._listed(session_id) or self._nowhere(session_id)
+
+    def _listed(self, session_id: str) -> SessionFile | None:
+        try:
+            return self.files.get(session_id)
+        except InputError:
+            return None  # the folder may be elsewhere by now; the manifest still knows the file
+
+    def _recorded(self, session_id: str, store: MemoryStore) -> SessionFile | None:
         manifest = manifest_of(store, session_id)
-        if manifest is None:
-            raise InputError(f"Session {session_id} is no file of the sessions folder; check MEMORY_SESSIONS_DIR.")
-        file = session_file(Path(manifest.path), self.settings) if Path(manifest.path).is_file() else None
-        if file is None or file.session_id != session_id:
-            raise InputError(f"Session {session_id} has no file any more; what was read of it before is kept.")
-        return file
+        if manifest is None or not Path(manifest.path).is_file():
+            return None
+        file = session_file(Path(manifest.path), self.settings)
+        return file if file.session_id == session_id else None
+
+    def _nowhere(self, session_id: str) -> NoReturn:
+        raise InputError(
+            f"Session {session_id} has no file in the sessions folder; check MEMORY_SESSIONS_DIR. "
+            "What was read of it before is kept."
+        )
 
 
 @lru_cache(maxsize=4)

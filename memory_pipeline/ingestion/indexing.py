@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memory_pipeline.documents import DistillationState, Problem, RawMessage, SessionManifest, Turn
 from memory_pipeline.errors import InputError, StoreError
 from memory_pipeline.ingestion.batches import batched
+from memory_pipeline.ingestion.planning import same_file
 from memory_pipeline.redaction import Redactor
 from memory_pipeline.sessions import (
     READER_VERSION,
@@ -141,12 +142,7 @@ def write_manifest(store: MemoryStore, manifest: SessionManifest) -> None:
 
 
 def _same_file(stored: SessionManifest, file: SessionFile) -> bool:
-    return (
-        stored.reader_version == READER_VERSION
-        and stored.path == str(file.path)
-        and (stored.size, stored.mtime_ns) == (file.size, file.mtime_ns)
-        and stored.quarantine is None
-    )
+    return stored.reader_version == READER_VERSION and same_file(stored, file) and stored.quarantine is None
 
 
 def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, object]:

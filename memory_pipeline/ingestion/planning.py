@@ -41,12 +41,19 @@ def plan_index(files: Iterable[SessionFile], store: MemoryStore) -> IndexPlan:
     return IndexPlan(tuple(new), tuple(changed), unchanged)
 
 
+def same_file(manifest: SessionManifest, file: SessionFile) -> bool:
+    """Whether the file is where and as the manifest has it. A path that held a secret can't be compared."""
+    return (manifest.size, manifest.mtime_ns) == (file.size, file.mtime_ns) and (
+        manifest.path == str(file.path) or "[redacted:" in manifest.path
+    )
+
+
 def is_current(manifest: SessionManifest, file: SessionFile) -> bool:
     """Whether the session is indexed as the file stands, messages and turns included."""
     return (
         manifest.quarantine is None
         and manifest.reader_version == READER_VERSION
-        and (manifest.path, manifest.size, manifest.mtime_ns) == (str(file.path), file.size, file.mtime_ns)
+        and same_file(manifest, file)
         and manifest.content_sha256 == manifest.indexed_sha256 == manifest.grouped_sha256
     )
 

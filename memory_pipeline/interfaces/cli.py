@@ -43,7 +43,12 @@ def run(
     from memory_pipeline.interfaces.run import RunRequest
     from memory_pipeline.interfaces.run import run as command
 
-    raise typer.Exit(command(RunRequest(sessions, limit, reembed, examples_if_none)))
+    try:
+        code = command(RunRequest(sessions, limit, reembed, examples_if_none))
+    except KeyboardInterrupt:
+        err.print("Stopped. What was done is kept; the next run goes on.")
+        code = 130
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -138,9 +143,6 @@ def main() -> None:
         app()
     except MemoryPipelineError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        err.print("Stopped. What was done is kept; the next run goes on.")
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that closing stdout does not complain
         sys.exit(141)

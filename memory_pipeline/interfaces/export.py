@@ -11,6 +11,9 @@ from memory_pipeline.interfaces.terminal import command_name, err
 from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import open_store, store_exists
 
+LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
+"""What many readers take for the end of a line and JSON leaves as it is; inside a string the escape means the same."""
+
 
 def export(*, tier: str | None, project: str | None) -> None:
     settings = load_settings()
@@ -20,5 +23,6 @@ def export(*, tier: str | None, project: str | None) -> None:
     tiers = (tier,) if tier is not None else tuple(TIERS)
     with open_store(settings) as store:
         for document in documents(store, tiers=tiers, project=project):
-            sys.stdout.write(json.dumps(document, ensure_ascii=False, sort_keys=True) + "\n")
+            line = json.dumps(document, ensure_ascii=False, sort_keys=True)
+            sys.stdout.write(line.translate(LINE_ENDS) + "\n")
     sys.stdout.flush()

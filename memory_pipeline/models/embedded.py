@@ -32,6 +32,10 @@ EMBEDDING_TOKENS = 512
 """Tokens of a text that go into its vector; all that MiniLM takes."""
 _EMBEDDING_SLOTS = 4  # measured: neither more slots nor larger batches are faster, but both take more memory
 _MOST_THREADS = 4
+_CORES_PER_THREAD = 2
+"""llama.cpp's threads wait for each other at every step, so one that has no core stops all: on two cores with two busy
+programs a short text took 1,600 ms with two threads and 30 ms with one, and on idle ones 8 and 14 ms.
+"""
 _PROGRAM = Path(__file__).with_name("llama_process.py")
 _END_SECONDS = 5.0
 
@@ -97,7 +101,7 @@ class EmbeddedServer:
             "embeddings": self._purpose == "embeddings",
             "context": self._context,
             "slots": _EMBEDDING_SLOTS if self._purpose == "embeddings" else 1,
-            "threads": min(psutil.cpu_count(logical=False) or 1, _MOST_THREADS),
+            "threads": _threads(),
         }
         running = _launch()
         try:
@@ -112,6 +116,10 @@ class EmbeddedServer:
             _end(running)
             raise
         return running
+
+
+def _threads() -> int:
+    return min(max((psutil.cpu_count(logical=False) or 1) // _CORES_PER_THREAD, 1), _MOST_THREADS)
 
 
 def _launch() -> _Running:

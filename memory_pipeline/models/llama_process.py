@@ -9,22 +9,34 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from typing import Any
 
 import xllamacpp
 
 _ERRORS_ONLY = 1
+_LOG_SECONDS = 5.0
 
 
 def main() -> None:
     order = json.loads(sys.stdin.readline())
-    server = _start(order)
-    print(server.listening_address, flush=True)  # noqa: T201 - this is what is asked for
+    params = _params(order)
+    try:
+        servers = [xllamacpp.Server(params)]
+        if order["embeddings"] and "error" in servers[0].handle_embeddings({"input": ["a"], "model": order["name"]}):
+            # A chat model's file says nothing of pooling; the mean is what can be made of it. The first server stays,
+            # idle: stopping one may block for ever.
+            params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
+            servers.append(xllamacpp.Server(params))
+    except RuntimeError:
+        _wait_for_log()
+        raise
+    print(servers[-1].listening_address, flush=True)  # noqa: T201 - this is what is asked for
     sys.stdin.read()
-    os._exit(0)  # stopping the server while it is at work on a request blocks for ever
+    os._exit(0)
 
 
-def _start(order: dict[str, Any]) -> Any:
+def _params(order: dict[str, Any]) -> Any:
     params = xllamacpp.CommonParams()
     params.model.path = order["model"]
     params.model_alias = {order["name"]}
@@ -36,21 +48,23 @@ def _start(order: dict[str, Any]) -> Any:
     params.endpoint_slots = False
     params.offline = True
     params.verbosity = _ERRORS_ONLY
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = order["threads"]
+    for cpu in (params.cpuparams, params.cpuparams_batch):
+        cpu.n_threads = order["threads"]
+        cpu.poll = 0  # threads that wait must not keep others off the cores
     params.n_parallel = order["slots"]
     params.n_ctx = order["slots"] * order["context"]
     params.cache_ram_mib = 0
-    if not order["embeddings"]:
-        return xllamacpp.Server(params)
-    params.embedding = True
-    params.n_batch = params.n_ubatch = order["context"]  # a text must fit into one physical batch
-    server = xllamacpp.Server(params)
-    if "error" in server.handle_embeddings({"input": ["a"], "model": order["name"]}):
-        # A chat model says nothing of pooling; the mean is what can be made of it.
-        del server
-        params.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
-        server = xllamacpp.Server(params)
-    return server
+    if order["embeddings"]:
+        params.embedding = True
+        params.n_batch = params.n_ubatch = order["context"]  # a text must fit into one physical batch
+    return params
+
+
+def _wait_for_log() -> None:
+    """llama.cpp's own words come from a thread of its own, and would be lost if we ended first."""
+    end = time.monotonic() + _LOG_SECONDS
+    while os.fstat(sys.stderr.fileno()).st_size == 0 and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 if __name__ == "__main__":

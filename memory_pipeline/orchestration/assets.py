@@ -21,7 +21,6 @@ INDEX_BATCH = 250  # more keys in a run start too slowly: Dagster plans each key
 ENRICH_BATCH = 10
 LLM_POOL = "llm"
 
-_OUTAGE_RETRY = dg.RetryPolicy(max_retries=1, delay=30, jitter=dg.Jitter.PLUS_MINUS)
 _INDEX_POLICY = dg.BackfillPolicy.multi_run(INDEX_BATCH)
 _ENRICH_POLICY = dg.BackfillPolicy.multi_run(ENRICH_BATCH)
 
@@ -32,7 +31,6 @@ _ENRICH_POLICY = dg.BackfillPolicy.multi_run(ENRICH_BATCH)
     kinds={"python"},
     code_version=READER_VERSION,
     backfill_policy=_INDEX_POLICY,
-    retry_policy=_OUTAGE_RETRY,
 )
 def raw_sessions(
     context: dg.AssetExecutionContext, logs: SessionLogs, store: Store, reporter: dg.ResourceParam[Reporter]
@@ -67,7 +65,6 @@ def raw_sessions(
     kinds={"python"},
     code_version=READER_VERSION,
     backfill_policy=_INDEX_POLICY,
-    retry_policy=_OUTAGE_RETRY,
 )
 def memory_raw(
     context: dg.AssetExecutionContext, logs: SessionLogs, store: Store, reporter: dg.ResourceParam[Reporter]
@@ -96,7 +93,6 @@ def memory_raw(
     kinds={"python"},
     code_version=READER_VERSION,
     backfill_policy=_INDEX_POLICY,
-    retry_policy=_OUTAGE_RETRY,
 )
 def turn_groups(
     context: dg.AssetExecutionContext, store: Store, reporter: dg.ResourceParam[Reporter]
@@ -121,7 +117,6 @@ def turn_groups(
     code_version=f"{ExtractiveEngine.prompt_version}+{LlmEngine.prompt_version}",
     pool=LLM_POOL,
     backfill_policy=_ENRICH_POLICY,
-    retry_policy=_OUTAGE_RETRY,
 )
 def memory_summaries(
     context: dg.AssetExecutionContext, store: Store, llama: LlamaCpp, reporter: dg.ResourceParam[Reporter]
@@ -153,7 +148,6 @@ def memory_summaries(
     group_name="enrich",
     kinds={"llamacpp"},
     backfill_policy=_ENRICH_POLICY,
-    retry_policy=_OUTAGE_RETRY,
 )
 def summary_embeddings(
     context: dg.AssetExecutionContext, store: Store, llama: LlamaCpp, reporter: dg.ResourceParam[Reporter]

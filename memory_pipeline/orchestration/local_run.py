@@ -23,6 +23,7 @@ from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG, CONTAINED,
 from memory_pipeline.settings import Settings
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_INTERRUPTED = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 INDEX_BATCH = 250
 LLM_BATCH = 10
 RUN_SECONDS = 600.0  # of distilling, before what it yielded is embedded and the newest session is looked for again
@@ -86,17 +87,22 @@ def _execute(
     definitions = build_definitions({"reporter": reporter})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Dagster's, about its own beta features: nothing a user could act on
-        result = definitions.resolve_job_def(job_name).execute_in_process(
-            instance=instance,
-            run_config=_QUIET,
-            tags={**range_tags(stretch), PROCESS_TAG: this_process(), COMMAND_LINE_TAG: "true"},
-            raise_on_error=False,
-        )
+        try:
+            result = definitions.resolve_job_def(job_name).execute_in_process(
+                instance=instance,
+                run_config=_QUIET,
+                tags={**range_tags(stretch), PROCESS_TAG: this_process(), COMMAND_LINE_TAG: "true"},
+                raise_on_error=False,
+            )
+        except dg.DagsterExecutionInterruptedError:
+            raise KeyboardInterrupt from None
     done.runs += 1
     for event in result.all_events:
         if not event.is_step_failure:
             continue
         data = event.step_failure_data
+        if data.error is not None and data.error.cls_name in _INTERRUPTED:
+            raise KeyboardInterrupt
         failure = data.user_failure_data
         sentence = (failure.description if failure else None) or (data.error.message if data.error else "unknown")
         contained = failure is not None and CONTAINED in failure.metadata

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import dagster as dg
 
-from memory_pipeline.errors import InputError, MemoryPipelineError, ModelOutage, StoreError
+from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError, ModelOutage, StoreError
 from memory_pipeline.ingestion.progress import Budget, Progress
 from memory_pipeline.orchestration.leftovers import mark
 
@@ -18,6 +18,7 @@ CONTAINED = "costs_only_this_session"
 COMMAND_LINE_TAG = "memory_pipeline/command_line"
 ENRICH_SECONDS = 900.0  # a run of the daemon gives way to newer sessions after this; the rest is left pending
 LOG_EVERY = 30.0
+RETRY_SECONDS = 30
 
 
 class Reporter(Protocol):
@@ -90,12 +91,18 @@ def for_each_session(
             progress.note(str(error))
             counts = {"problems": 1, "problem": str(error)}
         except MemoryPipelineError as error:
-            raise dg.Failure(str(error), allow_retries=_worth_a_retry(error, context)) from None
+            if _worth_a_retry(error, context):
+                raise dg.RetryRequested(max_retries=1, seconds_to_wait=RETRY_SECONDS) from error
+            raise dg.Failure(str(error), allow_retries=False) from None
         seconds = round(time.perf_counter() - started, 3)
         context.add_asset_metadata({**counts, "seconds": seconds}, partition_key=key)
     return dg.MaterializeResult()
 
 
 def _worth_a_retry(error: MemoryPipelineError, context: dg.AssetExecutionContext) -> bool:
-    """Only an outage may pass by itself, and a person at a terminal is told rather than kept waiting."""
-    return isinstance(error, ModelOutage | StoreError) and COMMAND_LINE_TAG not in context.run.tags
+    """Only an outage may pass by itself, and a person at a terminal is told rather than kept waiting.
+
+    No retry policy on the assets: it would start a run again that was interrupted on purpose.
+    """
+    outage = isinstance(error, ModelOutage | StoreError) and not isinstance(error, EmbeddingMismatch)
+    return outage and context.retry_number == 0 and COMMAND_LINE_TAG not in context.run.tags

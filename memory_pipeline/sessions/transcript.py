@@ -41,11 +41,13 @@ class _Said(NamedTuple):
 
 def _turn(turn_id: str, messages: Iterable[RawMessage]) -> Turn | None:
     first: RawMessage | None = None
+    count = 0
     everything: list[_Said] = []
     for message in messages:
         if message.turn_index < 0:
             return None
         first = first or message
+        count += 1
         if message.role in _ROLES:
             ref = SourceRef(session_id=message.session_id, turn_id=turn_id, doc_id=message.doc_id)
             everything.append(
@@ -68,7 +70,7 @@ def _turn(turn_id: str, messages: Iterable[RawMessage]) -> Turn | None:
         text=text,
         started_at=user.timestamp,
         ended_at=max(said.timestamp for said in told),
-        message_count=len(told),
+        message_count=count,
         fingerprint=digest(text),
         on_active_path=user.on_active_path,
     )

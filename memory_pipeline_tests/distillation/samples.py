@@ -11,7 +11,15 @@ STARTED = "2026-05-04T10:11:12.345Z"
 
 
 def message(
-    role: str, content: str, *, index: int = 0, turn_index: int = 0, kind: str = "message", active: bool = True
+    role: str,
+    content: str,
+    *,
+    index: int = 0,
+    turn_index: int = 0,
+    kind: str = "message",
+    active: bool = True,
+    tool_name: str | list[str] | None = None,
+    is_error: bool = False,
 ) -> RawMessage:
     turn_id = Turn.make_id(SESSION, turn_index)
     return RawMessage(
@@ -22,6 +30,8 @@ def message(
         message_index=index,
         role=role,
         content=content,
+        tool_name=tool_name,
+        is_error=is_error,
         session_started_at=STARTED,
         message_timestamp=STARTED,
         on_active_path=active,

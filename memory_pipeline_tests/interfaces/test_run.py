@@ -10,15 +10,8 @@ import signal
 import time
 from pathlib import Path
 
-import pytest
-
 from memory_pipeline_tests.support.command import CommandLine
 from memory_pipeline_tests.support.pi_files import SessionWriter
-
-
-@pytest.fixture
-def command(tmp_path: Path, models_dir: Path) -> CommandLine:
-    return CommandLine(tmp_path / "home", models=models_dir)
 
 
 def decide(command: CommandLine) -> SessionWriter:
@@ -45,7 +38,8 @@ def test_recorded_sessions_become_memories_that_cite_their_messages(command: Com
     turns = command.export("--tier", "turns")
     for turn in turns:
         of_turn = {doc_id for doc_id, document in raw.items() if document["turn_id"] == turn["turn_id"]}
-        assert {ref["doc_id"] for ref in turn["source_refs"]} == of_turn
+        assert turn["message_count"] == len(of_turn)
+        assert {ref["doc_id"] for ref in turn["source_refs"]} <= of_turn
     summaries = command.export("--tier", "summaries")
     assert summaries
     for summary in summaries:
@@ -82,7 +76,9 @@ def test_only_a_grown_session_s_new_turn_is_distilled(command: CommandLine) -> N
     other = SessionWriter(command.sessions, cwd="/home/ann/src/other").turn("hi", "Hello!")
     command("run")
     first = {turn["turn_id"]: turn["distillation"] for turn in command.export("--tier", "turns")}
-    session.turn("Which port does the preview use?", "The preview server listens on port 4173, set in `vite.config.ts`.")
+    session.turn(
+        "Which port does the preview use?", "The preview server listens on port 4173, set in `vite.config.ts`."
+    )
     command("run")
     second = {turn["turn_id"]: turn["distillation"] for turn in command.export("--tier", "turns")}
     assert second[f"{session.session_id}_0"] == first[f"{session.session_id}_0"]
@@ -109,7 +105,9 @@ def test_a_limit_leaves_the_other_turns_for_the_next_run_and_they_are_found_by_k
 def test_a_session_that_can_t_be_read_costs_only_itself(command: CommandLine) -> None:
     decide(command)
     broken = command.sessions / "--home-ann-src-app--" / "2026-03-02T09-00-00-000Z_broken.jsonl"
-    broken.write_bytes(b'{"type":"session","version":3,"id":"broken","timestamp":"2026-03-02T09:00:00.000Z","cwd":"/p"}\n{"type":"mess\n\xff\xfe\n')
+    broken.write_bytes(
+        b'{"type":"session","version":3,"id":"broken","timestamp":"2026-03-02T09:00:00.000Z","cwd":"/p"}\n{"type":"mess\n\xff\xfe\n'
+    )
     result = command("run")
     assert command.status()["memories"] == 1
     assert command.status()["problems"] == 2
@@ -121,7 +119,7 @@ def test_a_killed_run_leaves_nothing_that_hangs_the_next(command: CommandLine) -
         SessionWriter(command.sessions, cwd=f"/home/ann/src/app{day}").turn(
             f"What about part {day}?", f"Part {day} uses `queue-{day}` with a limit of {day + 100}, decided for speed."
         )
-    whole = CommandLine(command.home.with_name("whole"), models=command.models)
+    whole = CommandLine(command.home.with_name("whole"), models=command.models, rules=command.rules)
     shutil.copytree(command.sessions, whole.sessions)
     whole("run")
     expected = [_without_clock(document) for document in whole.export()]
@@ -178,6 +176,7 @@ def test_two_runs_at_once_are_told_apart(command: CommandLine) -> None:
 def test_where_there_are_no_sessions_the_examples_go_into_a_folder_of_their_own(
     command: CommandLine, project: Path
 ) -> None:
+    command.rules = None
     result = command("run", "--examples-if-none", str(project / "examples" / "sessions"))
     assert "examples" in result.stderr
     assert not command.data.exists()

@@ -86,7 +86,7 @@ def test_thinking_is_turned_off_where_the_server_is_llama_cpp(server: ScriptedSe
 
 @pytest.mark.parametrize(
     "body",
-    [{}, [], {"choices": []}, {"choices": [{}]}, {"choices": [{"message": None}]}, {"choices": [{"message": {"content": 5}}]}],
+    [{}, [], {"choices": []}, {"choices": [{}]}, {"choices": [{"message": None}]}, {"choices": [{"message": []}]}],
 )
 def test_a_reply_that_is_no_chat_completion_is_a_wrong_answer(
     server: ScriptedServer, chat: ChatModel, body: Any
@@ -228,5 +228,5 @@ def test_a_chat_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 
 def test_without_server_and_file_the_sentence_says_how_to_get_one(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="is not installed in .*; run `memory-pipeline models pull --chat`"):
+    with pytest.raises(ModelFileError, match=r"is not installed in .*; run `memory-pipeline models pull --chat`"):
         open_chat(load_settings(env_file=None, models_dir=tmp_path))

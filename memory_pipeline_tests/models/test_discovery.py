@@ -24,7 +24,13 @@ def test_another_server_tells_its_models(server: ScriptedServer) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [error("no key", 401), error("down", 503), Answer(b"<html>Jenkins</html>"), Answer({"jobs": []}), Answer(hang_up=True)],
+    [
+        error("no key", 401),
+        error("down", 503),
+        Answer(b"<html>A site</html>"),
+        Answer({"jobs": []}),
+        Answer(hang_up=True),
+    ],
 )
 def test_what_is_no_model_server_is_nothing_and_asked_once(server: ScriptedServer, answer: Answer) -> None:
     server.always("/v1/models", answer)

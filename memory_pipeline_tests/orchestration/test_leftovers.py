@@ -43,7 +43,9 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def start_and_kill() -> None:
-    process = subprocess.Popen([sys.executable, "-c", HANGS_IN_THE_POOL], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", HANGS_IN_THE_POOL], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert process.stdout is not None
     assert process.stdout.readline() == "at work\n"
     process.send_signal(signal.SIGKILL)

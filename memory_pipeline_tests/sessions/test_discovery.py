@@ -45,7 +45,7 @@ def test_a_name_without_the_header_s_id_gets_it_appended(tmp_path: Path) -> None
 
 
 def test_signs_outside_the_alphabet_become_dashes(tmp_path: Path) -> None:
-    session(tmp_path / "my notes é_s1.jsonl", "s1")
+    session(tmp_path / "my notes +_s1.jsonl", "s1")
     session(tmp_path / "x.jsonl", "a/b:c")
 
     assert ids(tmp_path) == ["my-notes--_s1", "x_a-b-c"]
@@ -279,7 +279,7 @@ def test_file_names_of_any_bytes_are_read(tmp_path: Path) -> None:
     (tmp_path / f"{name}2.jsonl").write_text("no session")
 
     found = discover(at(tmp_path))
-    assert [file.session_id[:5] for file in found.files] == ["n--_" + found.files[0].session_id[4]]
+    assert [bool(re.fullmatch(r"n--_[0-9a-f]{16}", file.session_id)) for file in found.files] == [True]
     assert found.refused[0][1].encode()
 
 

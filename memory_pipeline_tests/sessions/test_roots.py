@@ -42,7 +42,7 @@ def test_the_strongest_setting_names_the_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{broken", "[]", '{"sessionDir": 5}', '{"sessionDir": " "}', "\ufffd", "[" * 5_000])
 def test_broken_settings_of_pi_are_passed_over(tmp_path: Path, text: str) -> None:
     path = write_session(tmp_path / "sessions")
-    (tmp_path / "settings.json").write_text(text)
+    (tmp_path / "settings.json").write_text(text, encoding="utf-8")
 
     assert found(settings(pi_agent_dir=tmp_path)) == [path]
 

@@ -65,9 +65,9 @@ class DagsterDev:
         """The status that the run ends with."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            status: str = self.query(
-                "query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run_id
-            )["runOrError"]["status"]
+            status: str = self.query("query($id: ID!) { runOrError(runId: $id) { ... on Run { status } } }", id=run_id)[
+                "runOrError"
+            ]["status"]
             if status in ("SUCCESS", "FAILURE", "CANCELED"):
                 return status
             time.sleep(0.5)

@@ -6,8 +6,8 @@
         ...
         assert server.calls("/v1/chat/completions") == 2
 
-A path's queue is used up first, then what it ``always`` answers; anything else is 404, as on a real server. An answer may
-be a function of the request.
+A path's queue is used up first, then what it ``always`` answers; anything else is 404, as on a real server. An answer
+may be a function of the request.
 """
 
 from __future__ import annotations
