@@ -155,7 +155,7 @@ class Settings(BaseSettings):
 
     # Embeddings
     embeddings: EmbeddingsName = _variable(
-        "MEMORY_EMBEDDINGS", "embedded", "what embeds: embedded (in-process llama.cpp) or llama (a server)"
+        "MEMORY_EMBEDDINGS", "embedded", "what embeds: embedded (llama.cpp, started here) or llama (a server)"
     )
     embeddings_url: str | None = _variable(
         "MEMORY_EMBEDDINGS_URL", None, "address of the embedding server, with or without /v1", shown="LLAMA_URL"

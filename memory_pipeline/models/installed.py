@@ -83,14 +83,14 @@ class ModelFile:
 
 
 def embedding_gguf(settings: Settings) -> Path:
-    """The model file for in-process embeddings: the one that is set, else the one pulled. Raises ModelFileError."""
+    """The model file for the embeddings made here: the one that is set, else the one pulled. Raises ModelFileError."""
     if settings.embeddings_gguf is not None:
         return _given(settings.embeddings_gguf, "MEMORY_EMBEDDINGS_GGUF")
     return _pulled(settings.models_dir, MINILM, PULL)
 
 
 def chat_gguf(settings: Settings) -> Path:
-    """The model file for in-process chat: the one that is set, else the one pulled. Raises ModelFileError."""
+    """The model file for the chat model run here: the one that is set, else the one pulled. Raises ModelFileError."""
     if settings.chat_gguf is not None:
         return _given(settings.chat_gguf, "MEMORY_CHAT_GGUF")
     return _pulled(settings.models_dir, SMOLLM2, PULL_CHAT)

@@ -277,19 +277,21 @@ import os, sys
 from memory_pipeline.models.connection import Connection, endpoint_at
 endpoint = endpoint_at(sys.argv[1], None, variable="LLAMA_URL")
 connection = Connection(lambda: endpoint, seconds=5)
-connection.post("/echo", {"n": 0})
+connection.post("/echo", {"of": "parent"})
 child = os.fork()
-for n in range(50):
-    sent = {"n": n, "of": "parent" if child else "child"}
-    assert connection.post("/echo", sent) == sent
 if not child:
+    connection.post("/echo", {"of": "child"})
     os._exit(0)
-sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+connection.post("/echo", {"of": "parent"})
 """
 
 
-def test_a_forked_child_does_not_read_its_parent_s_answers(server: ScriptedServer) -> None:
-    server.always("/echo", lambda request: Answer(request.json()))
+def test_a_forked_child_does_not_share_its_parent_s_connection(server: ScriptedServer) -> None:
+    server.always("/echo", FINE)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK, server.url]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+    ports = {of: {r.port for r in server.requests if r.json()["of"] == of} for of in ("parent", "child")}
+    assert len(ports["parent"]) == len(ports["child"]) == 1
+    assert ports["parent"] != ports["child"]

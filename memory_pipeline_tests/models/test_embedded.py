@@ -154,15 +154,36 @@ def test_a_process_that_is_killed_leaves_no_server_behind(models_dir: Path) -> N
 def test_a_forked_child_has_a_server_of_its_own_and_leaves_the_parent_s_alone(models_dir: Path) -> None:
     script = """
 import psutil
+(server,) = psutil.Process().children()
 child = os.fork()
 if not child:
     embedder.embed(["b"])
     (own,) = psutil.Process().children()
-    assert own.pid != psutil.Process(os.getppid()).children()[0].pid
+    assert own.pid != server.pid
     sys.exit(0)  # with all that an ordinary end does
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-assert len(psutil.Process().children()) == 1
 embedder.embed(["c"])
+assert psutil.Process().children() == [server]
+assert server.status() != psutil.STATUS_ZOMBIE
 """
     done = run(script, models_dir)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_forked_child_does_not_keep_the_server_of_a_dead_parent(models_dir: Path) -> None:
+    script = """
+import psutil, signal
+(server,) = psutil.Process().children()
+child = os.fork()
+if not child:
+    os.close(1), os.close(2)
+    time.sleep(60)
+print(server.pid, child, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    server, child = (psutil.Process(int(pid)) for pid in run(script, models_dir).stdout.split())
+    try:
+        assert server not in psutil.wait_procs([server], timeout=10)[1]
+        assert child.is_running()
+    finally:
+        child.kill()
