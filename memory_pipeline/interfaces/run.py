@@ -218,7 +218,7 @@ def _models(
             _ = embedder.dimensions  # starts it
         if settings.distiller_kind == "llm" and waiting.turns:
             chat = stack.enter_context(closing(open_chat(settings)))
-            where = settings.llama_url or "llama.cpp in this process"
+            where = settings.llama_url or "llama.cpp started by this command"
             progress.say(f"Distilling with {chat.model} at {where}, a context of {chat.context_tokens} tokens.")
         yield
 

@@ -101,7 +101,7 @@ class EmbeddedServer:
             "embeddings": self._purpose == "embeddings",
             "context": self._context,
             "slots": _EMBEDDING_SLOTS if self._purpose == "embeddings" else 1,
-            "threads": _threads(),
+            "threads": _threads(self._purpose),
         }
         running = _launch()
         try:
@@ -118,8 +118,11 @@ class EmbeddedServer:
         return running
 
 
-def _threads() -> int:
-    return min(max((psutil.cpu_count(logical=False) or 1) // _CORES_PER_THREAD, 1), _MOST_THREADS)
+def _threads(purpose: Purpose) -> int:
+    """For embeddings some cores are left to others; an answer takes minutes, so a chat model gets all of them."""
+    cores = psutil.cpu_count(logical=False) or 1
+    per_thread = _CORES_PER_THREAD if purpose == "embeddings" else 1
+    return min(max(cores // per_thread, 1), _MOST_THREADS)
 
 
 def _launch() -> _Running:

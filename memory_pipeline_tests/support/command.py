@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,15 +45,17 @@ class CommandLine:
         if self.rules is not None and not compiled.exists():
             shutil.copytree(self.rules, compiled)
             self.data.chmod(0o700)
-        return subprocess.Popen(
-            [sys.executable, "-m", "memory_pipeline.interfaces.cli", *arguments],
-            env=self.environment(),
-            cwd=self.home,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if log is None else log.open("w"),
-            stderr=subprocess.PIPE if log is None else subprocess.STDOUT,
-        )
+        with ExitStack() as stack:
+            out = subprocess.PIPE if log is None else stack.enter_context(log.open("w"))
+            return subprocess.Popen(
+                [sys.executable, "-m", "memory_pipeline.interfaces.cli", *arguments],
+                env=self.environment(),
+                cwd=self.home,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE if log is None else subprocess.STDOUT,
+            )
 
     def __call__(self, *arguments: str, code: int = 0, timeout: float = 240) -> subprocess.CompletedProcess[str]:
         """Run a command to its end and check its exit code."""
