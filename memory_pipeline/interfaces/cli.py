@@ -131,9 +131,15 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
+    version: Annotated[  # noqa: ARG001  # its callback does it
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")
+    ] = False,
+    examples: Annotated[bool, typer.Option("--examples", help="Use the memories of the example sessions.")] = False,
 ) -> None:
-    pass
+    if examples:
+        from memory_pipeline.interfaces.examples import use_examples
+
+        use_examples()
 
 
 def main() -> None:

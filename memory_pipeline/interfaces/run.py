@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
 from memory_pipeline.ingestion.progress import Budget
 from memory_pipeline.ingestion.status import StoreStatus, estimate_seconds, store_status
+from memory_pipeline.interfaces.examples import EXAMPLES_SUFFIX, settings_for
 from memory_pipeline.interfaces.models import fetch_models
 from memory_pipeline.interfaces.terminal import (
     TerminalProgress,
@@ -33,7 +33,7 @@ from memory_pipeline.interfaces.terminal import (
 )
 from memory_pipeline.models import open_chat, open_embedder
 from memory_pipeline.private import private_folder
-from memory_pipeline.settings import Settings, load_settings
+from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
 from memory_pipeline.stores.contract import MemoryStore
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from memory_pipeline.orchestration.local_run import LocalRuns
 
 LEAST_SPACE = 50_000_000  # bytes; below this SQLite and Dagster fail halfway
-EXAMPLES_SUFFIX = "-examples"
 
 
 @dataclass(slots=True)
@@ -57,7 +56,7 @@ class RunRequest:
 def run(request: RunRequest) -> int:
     """Do one run; returns the exit code. Everything that was done before a failure is kept."""
     started = time.monotonic()
-    settings, hint = settings_for(request)
+    settings = settings_for(request.sessions, request.examples)
     catalog = Catalog(settings)
     discovery = catalog.discovery
     err.print(f"Sessions in [bold]{escape(str(discovery.root))}[/]: {len(discovery.files)}")
@@ -93,38 +92,8 @@ def run(request: RunRequest) -> int:
     out.print(_table(plan, before, after, indexed, time.monotonic() - started))
     for sentence in dict.fromkeys(failures):
         err.print(f"[red]Stopped:[/] {escape(sentence)} What was done before is kept; run again to go on.")
-    _next_steps(after, hint)
+    _next_steps(after, on_examples=settings.data_dir.name.endswith(EXAMPLES_SUFFIX))
     return 1 if failures else 0
-
-
-def settings_for(request: RunRequest) -> tuple[Settings, str]:
-    """The settings of this run, and what a later command needs before it to use the same ones.
-
-    The overrides go into the environment too: Dagster's resources read their settings there.
-    """
-    settings = load_settings()
-    if request.sessions is not None:
-        os.environ["MEMORY_SESSIONS_DIR"] = str(request.sessions.expanduser().absolute())
-        return load_settings(), ""
-    if request.examples is None or _has_sessions(settings):
-        return settings, ""
-    data = settings.data_dir.with_name(settings.data_dir.name + EXAMPLES_SUFFIX)
-    os.environ["MEMORY_SESSIONS_DIR"] = str(request.examples.absolute())
-    os.environ["MEMORY_DATA_DIR"] = str(data)
-    os.environ["MEMORY_MODELS_DIR"] = str(settings.models_dir)
-    os.environ["DAGSTER_HOME"] = str(data / "dagster")
-    err.print(
-        f"There are no pi sessions on this machine yet, so these are the [bold]examples[/] in {request.examples}, "
-        f"with memories of their own in {data}."
-    )
-    return load_settings(), f"MEMORY_DATA_DIR={data} "
-
-
-def _has_sessions(settings: Settings) -> bool:
-    try:
-        return bool(Catalog(settings).discovery.files)
-    except InputError:
-        return settings.sessions_dir is not None  # a folder that was named is to be complained about, not replaced
 
 
 @contextmanager
@@ -254,13 +223,16 @@ def _more(before: StoreStatus, after: StoreStatus, state: str) -> int:
     return after.turns_by_state.get(state, 0) - before.turns_by_state.get(state, 0)
 
 
-def _next_steps(status: StoreStatus, hint: str) -> None:
+def _next_steps(status: StoreStatus, *, on_examples: bool) -> None:
     if not status.sessions:
         return
-    command = hint + command_name()
+    command = command_name()
+    if on_examples and "--examples" not in command:
+        command += " --examples"
+    query = "slow website generation" if on_examples else "what did we decide about …"
     out.print("Next:")
-    out.print(f'  {command} search "what did we decide about …"', markup=False)
+    out.print(f'  {command} search "{query}"', markup=False)
     out.print(f"  {command} status", markup=False)
-    out.print(f"  {command} ui        # the same in the browser: assets, partitions, history", markup=False)
+    out.print("  make ui" if on_examples else f"  {command} ui", "       # the same in the browser", markup=False)
     if status.turns_waiting and status.estimate_seconds:
         out.print(f"{status.turns_waiting} turns wait: about {duration(status.estimate_seconds)} at this pace.")

@@ -138,6 +138,7 @@ def command_name() -> str:
     """How this program was called, so that what we print can be pasted: by its name, or by its path."""
     called = Path(sys.argv[0])
     found = shutil.which("memory-pipeline")
-    if found is not None and Path(found).resolve() == called.resolve():
-        return "memory-pipeline"
-    return os.path.relpath(called) if called.name.startswith("memory-pipeline") else "memory-pipeline"
+    by_name = (found is not None and Path(found).resolve() == called.resolve()) or called.name != "memory-pipeline"
+    return ("memory-pipeline" if by_name else os.path.relpath(called)) + (
+        " --examples" if "--examples" in sys.argv else ""
+    )

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from memory_pipeline.errors import InputError
-from memory_pipeline.interfaces.run import RunRequest, settings_for
+from memory_pipeline.interfaces.examples import settings_for
 from memory_pipeline.interfaces.terminal import err
 from memory_pipeline.orchestration.home import prepare_home, workspace_yaml
 from memory_pipeline.stores import open_store
@@ -18,7 +18,7 @@ HOST = "127.0.0.1"
 
 def ui(port: int, examples: Path | None) -> None:
     """Replace this process by ``dagster dev``; the sensors and the nightly schedule run as long as it does."""
-    settings, _ = settings_for(RunRequest(examples=examples))
+    settings = settings_for(None, examples)
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
