@@ -197,7 +197,9 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        return None if value is None else value.expanduser().absolute()
+        if value is None:
+            return None
+        return Path(os.path.abspath(value.expanduser()))  # noqa: PTH100  # takes ".." out and keeps links
 
     @field_validator("es_url", "llama_url", "embeddings_url", mode="after")
     @classmethod
