@@ -26,8 +26,8 @@ def test_the_wheel_installs_into_an_empty_environment_and_runs(project: Path, tm
     assert not [name for name in names if "tests" in name]
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
-    pip = [environment / "bin" / "python", "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "-c", project / "constraints.txt", wheel], check=True)
+    pip = [str(environment / "bin" / "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-c", str(project / "constraints.txt"), str(wheel)], check=True)
     program = environment / "bin" / "memory-pipeline"
     version = subprocess.run([program, "--version"], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert version.stdout.strip() == f"memory-pipeline {__version__}"

@@ -24,7 +24,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Turns the session logs of the coding agent pi into long-term memory.",
 )
-models_app = typer.Typer(no_args_is_help=True, help="The model files that run in-process.")
+models_app = typer.Typer(no_args_is_help=True, help="The model files for the llama.cpp that is started here.")
 app.add_typer(models_app, name="models")
 
 ExamplesIfNone = Annotated[

@@ -16,6 +16,7 @@ from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.status import store_status
 from memory_pipeline.interfaces.terminal import out, size
 from memory_pipeline.models import open_chat, open_embedder, probe_server
+from memory_pipeline.models.installed import verify
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import open_store, store_exists
@@ -92,6 +93,10 @@ def _store(settings: Settings) -> Finding:
 
 
 def _embeddings(settings: Settings) -> Finding:
+    if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
+        for file in verify(settings):
+            if file.problem:
+                return Finding("embeddings", False, file.problem)
     with closing(open_embedder(settings)) as embedder:
         embedder.embed(["warm up"])
         started = time.perf_counter()
@@ -105,7 +110,7 @@ def _embeddings(settings: Settings) -> Finding:
 def _distilling(settings: Settings) -> Finding:
     if settings.distiller_kind == "llm":
         with closing(open_chat(settings)) as chat:
-            where = settings.llama_url or f"{settings.chat_gguf}, in-process"
+            where = settings.llama_url or f"{settings.chat_gguf}, run here"
             return Finding("distilling", True, f"{chat.model} at {where}, context of {chat.context_tokens} tokens")
     server = probe_server(COMMON_LLAMA)
     if server is not None:

@@ -1,4 +1,4 @@
-"""``memory-pipeline models``: the files of the models that run in-process."""
+"""``memory-pipeline models``: the model files for the llama.cpp that is started here."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def _models(
 ) -> Iterator[None]:
     """Ask the models for their names before the work starts, so that a wrong one or a dead server costs no time.
 
-    What runs in-process is kept until the work ends: each run of the job would start it anew.
+    The llama.cpp that is started here is kept until the work ends: each run of the job would start it anew.
     """
     with ExitStack() as stack:
         embedder = stack.enter_context(closing(open_embedder(settings)))

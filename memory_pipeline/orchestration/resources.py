@@ -36,7 +36,7 @@ class Store(dg.ConfigurableResource[None]):
 
 
 class LlamaCpp(dg.ConfigurableResource[None]):
-    """The models: chat at LLAMA_URL (or extraction without one), embeddings in-process or at a server."""
+    """The models: chat at LLAMA_URL (or extraction without one), embeddings by our own llama.cpp or a server."""
 
     @contextmanager
     def engine(self) -> Iterator[DistillationEngine]:

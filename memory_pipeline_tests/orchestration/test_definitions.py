@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import dagster as dg
@@ -17,7 +18,7 @@ def test_the_definitions_load_and_hold_the_whole_chain() -> None:
     dg.Definitions.validate_loadable(defs)
     graph = defs.resolve_asset_graph()
     chain = ["raw_sessions", "memory_raw", "turn_groups", "memory_summaries", "summary_embeddings"]
-    for upstream, downstream in zip(chain, chain[1:], strict=False):
+    for upstream, downstream in pairwise(chain):
         assert graph.get(dg.AssetKey(downstream)).parent_keys == {dg.AssetKey(upstream)}
 
 

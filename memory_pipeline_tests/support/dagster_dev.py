@@ -37,8 +37,8 @@ class DagsterDev:
 
     def add_partition(self, key: str) -> None:
         found = self.query(
-            """mutation($key: String!, $selector: RepositorySelector!) {
-              addDynamicPartition(partitionsDefName: "session_files", partitionKey: $key, repositorySelector: $selector) {
+            """mutation($key: String!, $selector: RepositorySelector!) { addDynamicPartition(
+              partitionsDefName: "session_files", partitionKey: $key, repositorySelector: $selector) {
                 __typename } }""",
             key=key,
             selector=SELECTOR,
@@ -74,7 +74,7 @@ class DagsterDev:
         raise AssertionError(f"run {run_id} has not ended after {seconds} s")
 
     def wait_for_run(self, job: str, seconds: float = 120) -> str:
-        """The id of the next run of the job that the daemon launches, once there is one that is not the command line's."""
+        """The id of a run of the job that is not the command line's, once there is one."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             runs = self.query(
