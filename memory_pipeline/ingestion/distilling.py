@@ -19,7 +19,7 @@ from memory_pipeline.distillation import (
     turn_fingerprint,
 )
 from memory_pipeline.documents import FINISHED, DistillationState, RawMessage, Summary, Turn
-from memory_pipeline.errors import ModelOutage
+from memory_pipeline.errors import EmbeddingMismatch, ModelOutage
 from memory_pipeline.ingestion.batches import batched
 from memory_pipeline.ingestion.progress import Budget, Progress
 from memory_pipeline.models.contract import Embedder
@@ -67,12 +67,12 @@ def distil_session(
 ) -> Distilled:
     """Distil what waits in one session, turn by turn in order, as far as the budget goes.
 
-    Raises ModelOutage after several turns in a row found no model; all that was done by then is stored.
+    Raises ModelOutage after several turns in a row, of whatever sessions, found no model; all that was done by then is
+    stored.
     """
     done = Distilled()
     turns = list(store.scan(Turn, {"session_id": session_id}, order=("turn_index",)))
     distiller = engine.session()
-    outages = 0
     for turn in turns:
         if turn.turn_id in budget.tried or not needs_distilling(turn, engine):
             done.unchanged += 1
@@ -92,9 +92,9 @@ def distil_session(
         if outcome.error is not None and outcome.state not in FINISHED:
             done.problems.append(f"turn {turn.turn_id}: {outcome.state}: {outcome.error}")
             progress.note(done.problems[-1])
-        outages = outages + 1 if outcome.state == "outage" else 0
-        if outages >= OUTAGES_IN_A_ROW:
-            raise ModelOutage(f"{outcome.error} ({outages} turns in a row; what was done before is kept)")
+        budget.outages = budget.outages + 1 if outcome.state == "outage" else 0
+        if budget.outages >= OUTAGES_IN_A_ROW:
+            raise ModelOutage(f"{outcome.error} ({budget.outages} turns in a row; what was done before is kept)")
     return done
 
 
@@ -107,7 +107,10 @@ class Embedded:
 
 
 def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, progress: Progress) -> Embedded:
-    """Give each of the session's memories that has none a vector."""
+    """Give each of the session's memories that has none a vector.
+
+    Raises EmbeddingMismatch where they do not fit those stored, and what ``embedder`` raises.
+    """
     done = Embedded()
     waiting = store.scan(Summary, {"source_refs.session_id": session_id, "embedding_model": None}, order=("doc_id",))
     for batch in batched(list(waiting), EMBEDDING_BATCH):
@@ -117,6 +120,12 @@ def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, pr
         ids = (summary.doc_id for summary in batch)
         result = store.put_vectors(Summary, dict(zip(ids, vectors, strict=True)), model=embedder.model)
         done.memories += result.written
+        for refused in result.refused:
+            if refused.field == Summary.vector_field:  # a memory that is gone by now needs none
+                raise EmbeddingMismatch(
+                    f"A vector of {embedder.model} was not stored: it {refused.reason}. Set the embedding model back, "
+                    "or make all vectors anew: memory-pipeline run --reembed"
+                )
         progress.advance("embed", len(batch))
     return done
 

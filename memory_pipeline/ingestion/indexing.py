@@ -148,10 +148,15 @@ def _same_file(stored: SessionManifest, file: SessionFile) -> bool:
 def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, object]:
     """What a new manifest takes from the stored one: how far the session has come, unless another reader read it.
 
-    The project stays too: the repository it was found in may be gone from this machine by now.
+    The project stays too: the repository it was found in may be gone from this machine by now. So does what ingesting
+    found, where the content is the same: it has no reason to look again.
     """
     same_reader = stored.reader_version == new.reader_version
+    ingested = same_reader and stored.indexed_sha256 == new.content_sha256
+    found = [p for p in stored.problems if ingested and p.line == 0 and p not in new.problems]
     return {
+        "problems": new.problems + found,
+        "problem_count": new.problem_count + len(found),
         "indexed_sha256": stored.indexed_sha256 if same_reader else None,
         "grouped_sha256": stored.grouped_sha256 if same_reader else None,
         "project": stored.project if stored.cwd == new.cwd else new.project,

@@ -47,6 +47,8 @@ class Budget:
     """Turn ids."""
     left: set[str] = field(default_factory=set)
     """Ids of sessions that the current run could not finish."""
+    outages: int = 0
+    """Turns in a row that found no model."""
     _started: float = field(default_factory=time.monotonic)
 
     def start_run(self) -> None:

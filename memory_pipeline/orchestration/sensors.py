@@ -11,7 +11,13 @@ import dagster as dg
 
 from memory_pipeline.errors import InputError, MemoryPipelineError
 from memory_pipeline.ingestion.planning import newest_stretch, settled, stretches, waiting_sessions
-from memory_pipeline.orchestration.assets import ENRICH_BATCH, INDEX_BATCH, memory_summaries, turn_groups
+from memory_pipeline.orchestration.assets import (
+    ENRICH_BATCH,
+    INDEX_BATCH,
+    memory_summaries,
+    summary_embeddings,
+    turn_groups,
+)
 from memory_pipeline.orchestration.jobs import ENRICH_JOB, enrich_sessions, index_sessions
 from memory_pipeline.orchestration.leftovers import clear_leftovers
 from memory_pipeline.orchestration.partitions import SESSION_FILES, known_keys, range_tags
@@ -103,15 +109,17 @@ def _not_tried_since_change(instance: dg.DagsterInstance, keys: Collection[str])
     """Keys whose turns are newer than the last try, or whose last try succeeded and left turns for later.
 
     Level-triggered on its own, a broken model server would get a run every tick; so a failed try waits for the night.
+    A try is of all tiers: one that failed at the vectors would be made again and again for the memories it did make.
     """
     planned_event = dg.DagsterEventType.ASSET_MATERIALIZATION_PLANNED
     made_event = dg.DagsterEventType.ASSET_MATERIALIZATION
-    grouped = instance.get_latest_storage_id_by_partition(turn_groups.key, made_event)
-    planned = instance.get_latest_storage_id_by_partition(memory_summaries.key, planned_event)
-    made = instance.get_latest_storage_id_by_partition(memory_summaries.key, made_event)
+    latest = instance.get_latest_storage_id_by_partition
+    grouped = latest(turn_groups.key, made_event)
+    tiers = (memory_summaries, summary_embeddings)
+    tries = [(latest(tier.key, planned_event), latest(tier.key, made_event)) for tier in tiers]
     for key in keys:
-        tried = planned.get(key, -1)
-        if grouped.get(key, 0) > tried or made.get(key, -1) > tried:
+        changed = grouped.get(key, -1) > max(planned.get(key, -1) for planned, _ in tries)
+        if changed or all(made.get(key, -1) >= planned.get(key, -1) for planned, made in tries):
             yield key
 
 

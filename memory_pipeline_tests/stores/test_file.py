@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 
 import apsw
+import numpy as np
 import pytest
 
 from memory_pipeline.documents import Fact, RawMessage
 from memory_pipeline.errors import StoreError
 from memory_pipeline.stores import BulkResult
 from memory_pipeline.stores.sqlite import SqliteStore
+from memory_pipeline.stores.sqlite.connection import Database
 from memory_pipeline_tests.conformance.samples import MODEL, at_angle, fact, raw
 from memory_pipeline_tests.stores.processes import run
 
@@ -103,7 +105,7 @@ def test_what_was_stored_survives_a_crash(path: Path) -> None:
         assert store.upsert(RawMessage, [raw(n) for n in range(1300)]) == BulkResult(written=200, unchanged=1100)
 
 
-def test_a_batch_is_written_whole_or_not_at_all(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_is_written_whole_or_not_at_all(path: Path) -> None:
     with opened(path) as store:
         with pytest.raises(StoreError, match="memory-raw-text"):
             breaker = apsw.Connection(str(path))
@@ -137,10 +139,20 @@ def test_a_deleted_vector_is_nowhere_in_the_file(path: Path) -> None:
         store.upsert(Fact, [gone, kept])
         store.put_vectors(Fact, {gone.doc_id: at_angle(33, 64), kept.doc_id: at_angle(1, 64)}, model=MODEL)
         [vector] = store.get(Fact, [gone.doc_id], vectors=True)
-    import numpy as np
-
     trace = np.asarray(vector.embedding, dtype="<f4").tobytes()[:8]
     assert trace in path.read_bytes()
     with opened(path) as store:
         store.delete(Fact, {"doc_id": gone.doc_id})
     assert trace not in path.read_bytes()
+
+
+def test_vectors_that_went_missing_are_counted_as_missing(path: Path) -> None:
+    facts = [fact(f"fact {n}") for n in range(30)]
+    with opened(path) as store:
+        store.upsert(Fact, facts)
+        store.put_vectors(Fact, {f.doc_id: at_angle(n) for n, f in enumerate(facts)}, model=MODEL)
+        with Database(path).write() as connection:
+            connection.execute('DELETE FROM "memory-facts-vectors" WHERE rowid <= 10')
+        assert store.count(Fact, {"embedding_model": None}) == 10
+        assert store.count(Fact, {"embedding_model": MODEL}) == 20
+        assert [f.embedding_model for f in store.get(Fact, [facts[0].doc_id, facts[20].doc_id])] == [None, MODEL]

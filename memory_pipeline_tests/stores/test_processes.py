@@ -5,9 +5,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from memory_pipeline.documents import DOCUMENTS, RawMessage
+from memory_pipeline.documents import DOCUMENTS, Fact, RawMessage
 from memory_pipeline.stores.sqlite import SqliteStore
-from memory_pipeline_tests.conformance.samples import raw
+from memory_pipeline_tests.conformance.samples import MODEL, at_angle, fact, raw
 from memory_pipeline_tests.stores.processes import finish, go, start
 
 WRITER = """
@@ -74,3 +74,17 @@ def test_threads_share_one_store(tmp_path: Path) -> None:
 
         assert list(pool.map(work, range(24))) == [100] * 24
         assert store.count(RawMessage) == 24 * 50
+
+
+def test_a_store_that_is_open_sees_that_another_made_all_vectors_anew(tmp_path: Path) -> None:
+    facts = [fact(f"fact {n}") for n in range(30)]
+    with SqliteStore(tmp_path / "memory.db") as store, SqliteStore(tmp_path / "memory.db") as other:
+        store.ensure_indices()
+        store.upsert(Fact, facts)
+        store.put_vectors(Fact, {f.doc_id: at_angle(n) for n, f in enumerate(facts)}, model=MODEL)
+        assert len(other.vector_search(Fact, at_angle(0), k=5)) == 5
+        store.drop_vectors(Fact)
+        store.put_vectors(Fact, {f.doc_id: at_angle(n, 8) for n, f in enumerate(facts)}, model="new-model")
+        assert other.embedding_model(Fact) == ("new-model", 8)
+        assert other.vector_search(Fact, at_angle(0, 8), k=1)[0].document.doc_id == facts[0].doc_id
+        assert other.count(Fact, {"embedding_model": "new-model"}) == 30

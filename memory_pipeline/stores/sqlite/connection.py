@@ -14,6 +14,7 @@ from typing import Any
 
 import apsw
 import sqlite_vec
+from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_random
 
 from memory_pipeline.errors import StoreError
 
@@ -52,9 +53,21 @@ class Database:
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
+    def use_write_ahead_log(self) -> None:
+        """Let readers and a writer work side by side; stays with the file."""
+        with self._opened() as connection:
+            # Two connections that do this at once keep each other out, and SQLite then does not wait for its turn.
+            for attempt in Retrying(
+                retry=retry_if_exception_type(apsw.BusyError),
+                stop=stop_after_delay(BUSY_TIMEOUT_MS / 1000),
+                wait=wait_random(0.01, 0.1),
+                reraise=True,
+            ):
+                with attempt:
+                    connection.pragma("journal_mode", "WAL")
+
     @contextmanager
-    def outside_transactions(self) -> Iterator[apsw.Connection]:
-        """For what SQLite does not do inside a transaction."""
+    def _opened(self) -> Iterator[apsw.Connection]:
         with self._lock, sentences(self.path):
             if self._connection is None:
                 raise StoreError(f"The store {self.path} was closed; open it again.")
@@ -62,7 +75,7 @@ class Database:
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[apsw.Connection]:
-        with self.outside_transactions() as connection:
+        with self._opened() as connection:
             connection.execute(begin)
             try:
                 yield connection

@@ -30,8 +30,7 @@ def ensure(database: Database, prefix: str, tiers: Collection[Tier]) -> None:
     with database.read() as connection:
         if identify(connection, prefix) == VERSION and not _missing(connection, tiers):
             return
-    with database.outside_transactions() as connection:
-        connection.pragma("journal_mode", "WAL")  # stays with the file
+    database.use_write_ahead_log()
     with database.write() as connection:
         version = identify(connection, prefix)  # another process may have been faster
         if version:
