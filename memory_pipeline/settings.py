@@ -35,6 +35,11 @@ def _default_models_dir(data: dict[str, Any]) -> Path:
     return folder / "models"
 
 
+def _path(text: str) -> Path:
+    """Absolute, without ``..``, links kept; ``~`` is the home folder, and stays where there is none."""
+    return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111  # pathlib resolves links and raises
+
+
 def _variable(name: str, default: Any, meaning: str, *, shown: str | None = None, **limits: Any) -> Any:
     """A field read from the variable ``name``; ``shown`` is the default as people should read it."""
     kind = "default_factory" if callable(default) else "default"
@@ -79,10 +84,10 @@ class Settings(BaseSettings):
         "MEMORY_EXCLUDE_PROJECTS", (), "projects (working folders) to leave out, separated by commas", shown="none"
     )
     settle_seconds: float = _variable(
-        "MEMORY_SETTLE_SECONDS", 30.0, "a file this long without a write is indexed by the sensor", ge=0
+        "MEMORY_SETTLE_SECONDS", 30.0, "a file this long without a write is indexed by the sensor", ge=0, lt=1e9
     )
     idle_seconds: float = _variable(
-        "MEMORY_IDLE_SECONDS", 600.0, "a session this long without a write counts as over", ge=0
+        "MEMORY_IDLE_SECONDS", 600.0, "a session this long without a write counts as over", ge=0, lt=1e9
     )
 
     # Where the memories go
@@ -145,7 +150,7 @@ class Settings(BaseSettings):
         shown="what the server reports, else 8192",
         ge=1_024,
     )
-    llama_timeout: float = _variable("LLAMA_TIMEOUT", 600.0, "seconds to wait for one answer", gt=0)
+    llama_timeout: float = _variable("LLAMA_TIMEOUT", 600.0, "seconds to wait for one answer", gt=0, lt=1e6)
     chat_gguf: Path | None = _variable(
         "MEMORY_CHAT_GGUF",
         None,
@@ -181,7 +186,7 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(Path(part.strip()).expanduser() for part in value.split(",") if part.strip())
+            return tuple(_path(part.strip()) for part in value.split(",") if part.strip())
         return value
 
     @field_validator(
@@ -197,9 +202,7 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _expand(cls, value: Path | None) -> Path | None:
-        if value is None:
-            return None
-        return Path(os.path.abspath(value.expanduser()))  # noqa: PTH100  # takes ".." out and keeps links
+        return None if value is None else _path(str(value))
 
     @field_validator("es_url", "llama_url", "embeddings_url", mode="after")
     @classmethod

@@ -21,7 +21,7 @@ def settings_for(sessions: Path | None, examples: Path | None) -> Settings:
     """The settings of a run: on ``sessions`` if given; on ``examples`` if given and the user has no sessions."""
     settings = load_settings()
     if sessions is not None:
-        os.environ["MEMORY_SESSIONS_DIR"] = str(sessions.expanduser().absolute())
+        os.environ["MEMORY_SESSIONS_DIR"] = str(sessions.absolute())
         return load_settings()
     if examples is None or _has_sessions(settings):
         return settings

@@ -13,7 +13,12 @@ import dagster as dg
 import psutil
 
 PROCESS_TAG = "memory_pipeline/process"
-_AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+_AT_WORK = [
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 
 def this_process() -> str:

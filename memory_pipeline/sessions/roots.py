@@ -56,7 +56,10 @@ def named_root(settings: Settings) -> Root:
         return Root(settings.pi_session_dir, "PI_CODING_AGENT_SESSION_DIR")
     pi_settings = settings.agent_dir / "settings.json"
     if named := _session_dir(pi_settings):
-        return Root(settings.agent_dir / Path(named).expanduser(), f"sessionDir in {pi_settings}")
+        return Root(
+            settings.agent_dir / os.path.expanduser(named),  # noqa: PTH111  # pathlib's raises for a user that is not there
+            f"sessionDir in {pi_settings}",
+        )
     return Root(settings.agent_dir / "sessions", "pi's default", stray=settings.agent_dir)
 
 
