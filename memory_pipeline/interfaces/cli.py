@@ -6,6 +6,7 @@ Exit codes: 0 done; 1 a sentence on stderr says what was wrong; 2 wrong argument
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ def run(
 @app.command()
 def search(
     query: Annotated[str, typer.Argument(help="What you want to know, in your own words.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many results.")] = 10,
+    k: Annotated[int, typer.Option("-k", min=1, max=1_000, help="How many results.")] = 10,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
 ) -> None:
     """Find memories by meaning and by words, and turns that are not distilled yet by words."""
@@ -145,6 +146,9 @@ def _options(
 def main() -> None:
     """Run a command; what goes wrong for a reason is one sentence, never a traceback."""
     os.umask(0o077)  # whatever a library writes for us is private too
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a sign shows another one
     try:
         app()
     except MemoryPipelineError as error:

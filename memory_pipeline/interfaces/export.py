@@ -24,5 +24,5 @@ def export(*, tier: str | None, project: str | None) -> None:
     with open_store(settings) as store:
         for document in documents(store, tiers=tiers, project=project):
             line = json.dumps(document, ensure_ascii=False, sort_keys=True)
-            sys.stdout.write(line.translate(LINE_ENDS) + "\n")
-    sys.stdout.flush()
+            sys.stdout.buffer.write(line.translate(LINE_ENDS).encode() + b"\n")  # JSON is UTF-8 on any terminal
+    sys.stdout.buffer.flush()

@@ -8,11 +8,11 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from memory_pipeline.errors import InputError
+from memory_pipeline.errors import InputError, StoreError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import plan_index
 from memory_pipeline.ingestion.status import StoreStatus, store_status
-from memory_pipeline.interfaces.terminal import command_name, duration, out
+from memory_pipeline.interfaces.terminal import command_name, duration, err, out
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import open_store, store_exists
 from memory_pipeline.stores.contract import MemoryStore
@@ -80,7 +80,11 @@ def _runs(settings: Settings) -> list[dict[str, Any]]:
         return []
     from memory_pipeline.orchestration.history import latest_runs  # noqa: PLC0415  # Dagster takes a second to import
 
-    return latest_runs(settings, RUNS_SHOWN)
+    try:
+        return latest_runs(settings, RUNS_SHOWN)
+    except StoreError as error:
+        err.print(str(error), markup=False)
+        return []
 
 
 def _table(counts: StoreStatus, files: dict[str, Any], settings: Settings) -> Table:

@@ -7,8 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import dagster as dg
+from sqlalchemy.exc import SQLAlchemyError
+from yaml import YAMLError
 
-from memory_pipeline.errors import InputError
+from memory_pipeline.errors import InputError, StoreError
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings
 
@@ -17,7 +19,7 @@ OURS = "# Written by memory-pipeline."
 
 def prepare_home(settings: Settings) -> Path:
     """Make the folder with its dagster.yaml, and point DAGSTER_HOME at it for this process and its children."""
-    home = private_folder(settings.dagster_home)
+    home = private_folder(settings.dagster_home, variable="DAGSTER_HOME")
     config = home / "dagster.yaml"
     shipped = dagster_yaml()
     try:
@@ -35,8 +37,17 @@ def prepare_home(settings: Settings) -> Path:
 
 def open_instance(settings: Settings) -> dg.DagsterInstance:
     """The instance whose history `memory-pipeline ui` shows."""
-    prepare_home(settings)
-    return dg.DagsterInstance.get()
+    home = prepare_home(settings)
+    try:
+        instance = dg.DagsterInstance.get()
+        instance.get_runs_count()  # the databases are opened when first asked
+    except (SQLAlchemyError, YAMLError, UnicodeDecodeError, OSError, dg.DagsterError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise StoreError(
+            f"Dagster's history in {home} can't be used ({reason}). Move that folder away: the memories are not in it, "
+            "and the next run starts a new history."
+        ) from None
+    return instance
 
 
 def dagster_yaml() -> str:

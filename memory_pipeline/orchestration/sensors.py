@@ -27,9 +27,8 @@ from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import store_exists
 
 FILES_PER_TICK = 2_500  # 10 ranged runs: the requests of a tick are submitted one by one, and the sensor waits
-_ALIVE = [
+_ALIVE = [  # not NOT_STARTED: a run killed at that point stays so, and would be waited for for ever
     dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,

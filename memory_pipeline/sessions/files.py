@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -21,8 +23,12 @@ class SessionFile:
     mtime_ns: int
 
 
-def open_regular(path: Path | str) -> BinaryIO:
-    """The file, opened for reading bytes. Raises InputError: missing, no permission, or no regular file."""
+@contextmanager
+def open_regular(path: Path | str) -> Iterator[BinaryIO]:
+    """The file, opened for reading bytes.
+
+    Raises InputError: missing, no permission, no regular file, or one that a read fails on (a bad disk, a lost mount).
+    """
     try:
         # Without O_NONBLOCK the opening of a FIFO waits for a writer that may never come.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -31,7 +37,11 @@ def open_regular(path: Path | str) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise InputError(f"{path} is not a regular file.")
-    return os.fdopen(descriptor, "rb")
+    with os.fdopen(descriptor, "rb") as stream:
+        try:
+            yield stream
+        except OSError as error:
+            raise InputError(unreadable(path, error)) from None
 
 
 def unreadable(path: Path | str, error: OSError | ValueError) -> str:

@@ -61,7 +61,7 @@ def test_a_turn_carries_its_times_sources_and_fingerprint(path: Path, redactor: 
         SourceRef(session_id="s", turn_id="s_0", doc_id="s_s_0_0"),
         SourceRef(session_id="s", turn_id="s_0", doc_id="s_s_0_1"),
     ]
-    assert turn.message_count == 2
+    assert turn.message_count == 3  # also the one that is not told
     assert turn.fingerprint == digest(turn.text)
     assert turn.on_active_path
     assert turn.distillation.state == "pending"
@@ -73,7 +73,7 @@ def test_an_answer_that_was_taken_back_is_not_told(path: Path, redactor: Redacto
     first, _ = turns(found)
 
     assert first.text == "User: question\nAssistant: port 9090"
-    assert first.message_count == 2
+    assert first.message_count == 3
 
 
 def test_a_turn_that_was_given_up_keeps_all_it_said(path: Path, redactor: Redactor) -> None:
