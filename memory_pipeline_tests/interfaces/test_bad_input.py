@@ -99,3 +99,40 @@ def test_a_port_in_use_is_named(command: CommandLine) -> None:
 
 def test_a_tier_that_does_not_exist_is_refused(command: CommandLine) -> None:
     assert "summaries" in command("export", "--tier", "dreams", code=2).stderr
+
+
+def test_a_file_whose_reading_fails_costs_only_itself(command: CommandLine) -> None:
+    good = SessionWriter(command.sessions).turn("hi", "Hello!")
+    bad = command.sessions / "--home-ann-src-app--" / "bad.jsonl"
+    bad.symlink_to("/proc/self/mem")  # reading it is an I/O error, as on a bad disk
+    result = command("run", "--limit", "0")
+    assert str(bad) in result.stderr
+    assert [turn["session_id"] for turn in command.export("--tier", "turns")] == [good.session_id]
+
+
+def test_a_broken_history_of_dagster_is_named_and_does_not_hide_the_memories(command: CommandLine) -> None:
+    SessionWriter(command.sessions).turn("hi", "Hello!")
+    command("run", "--limit", "0")
+    for database in (command.data / "dagster").rglob("*.db*"):
+        database.write_bytes(b"this is no database" * 100)
+    session = SessionWriter(command.sessions, cwd="/home/ann/src/other").turn("hi", "Hello!")
+    assert "Dagster's history" in one_sentence(command("run", code=1).stderr)
+    status = command("status")
+    assert "sessions indexed" in status.stdout
+    assert "Dagster's history" in status.stderr
+    assert session.path.exists()
+
+
+def test_an_export_is_utf_8_on_any_terminal_and_each_document_is_one_line(command: CommandLine) -> None:
+    text = "Straße \u2028 次 \u0085 end"
+    SessionWriter(command.sessions).turn(text, "Hello!")
+    command("run", "--limit", "0")
+    command.env |= {"PYTHONIOENCODING": "ascii", "LC_ALL": "C"}
+    (turn,) = command.export("--tier", "turns")
+    assert text in turn["text"]
+    assert len(command("export", "--tier", "turns").stdout.splitlines()) == 1
+    assert command("search", "Straße").returncode == 0
+
+
+def test_more_results_than_a_store_gives_are_refused(command: CommandLine) -> None:
+    assert "-k" in command("search", "anything", "-k", "100000", code=2).stderr
