@@ -160,7 +160,7 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
     if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
         fetch_models(settings, chat=False, show=progress)
     with _models(settings, held, waiting, progress):
-        return run_enrich(settings, sessions, reporter, budget).failures
+        return run_enrich(settings, sessions, reporter, budget, progress.say).failures
 
 
 def _waiting(store: MemoryStore, settings: Settings) -> Waiting:

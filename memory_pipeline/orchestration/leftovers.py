@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 
 import dagster as dg
 import psutil
 
 PROCESS_TAG = "memory_pipeline/process"
+UNMARKED_SECONDS = 120.0
 _AT_WORK = [
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
@@ -33,24 +35,59 @@ def mark(instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
 
 
 def clear_leftovers(instance: dg.DagsterInstance) -> list[str]:
-    """Fail the runs of this host whose process is gone and free what they held; returns their ids."""
+    """Fail the runs whose process is gone, and free what they and ended runs still hold; returns their ids."""
     dead = dead_runs(instance)
     for run in dead:
         instance.report_run_failed(run, "The process that worked on this run is gone; what it had done is kept.")
-        instance.event_log_storage.free_concurrency_slots_for_run(run.run_id)
+    for run_id in {run.run_id for run in dead} | {
+        run_id for run_id in _holders(instance) if _has_ended(instance, run_id)
+    }:
+        instance.event_log_storage.free_concurrency_slots_for_run(run_id)
     return [run.run_id for run in dead]
 
 
 def dead_runs(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
-    """Runs that stand as being at work, on this host, whose process is gone."""
-    at_work = instance.get_runs(filters=dg.RunsFilter(statuses=_AT_WORK))
-    return [run for run in at_work if _is_dead(run.tags.get(PROCESS_TAG, ""))]
+    """Runs that stand as being at work although their process is gone."""
+    holders = _holders(instance)
+    dead = []
+    for record in instance.get_run_records(filters=dg.RunsFilter(statuses=_AT_WORK)):
+        run = record.dagster_run
+        tag = run.tags.get(PROCESS_TAG)
+        if tag is None:
+            # Our assets mark their run as soon as they have their place in the pool: this one was killed just there.
+            if run.run_id in holders and time.time() - (record.start_time or time.time()) > UNMARKED_SECONDS:
+                dead.append(run)
+        elif _is_dead(tag, any_host=_is_local(instance)):
+            dead.append(run)
+    return dead
 
 
-def _is_dead(tag: str) -> bool:
+def pool_holder(instance: dg.DagsterInstance) -> str | None:
+    """The id of a run that holds a place in a pool, dead ones cleared away before; None if there is none."""
+    clear_leftovers(instance)
+    return next(iter(sorted(_holders(instance))), None)
+
+
+def _holders(instance: dg.DagsterInstance) -> set[str]:
+    storage = instance.event_log_storage
+    pools = storage.get_concurrency_keys()
+    return {slot.run_id for pool in pools for slot in storage.get_concurrency_info(pool).claimed_slots}
+
+
+def _has_ended(instance: dg.DagsterInstance, run_id: str) -> bool:
+    run = instance.get_run_by_id(run_id)
+    return run is None or run.is_finished
+
+
+def _is_local(instance: dg.DagsterInstance) -> bool:
+    """SQLite is one machine's, whatever name it goes by today: a laptop's changes with its network."""
+    return type(instance.run_storage).__name__ == "SqliteRunStorage"
+
+
+def _is_dead(tag: str, *, any_host: bool) -> bool:
     host, _, process = tag.rpartition(":")[0].rpartition(":")
     started = tag.rpartition(":")[2]
-    if host != platform.node() or not process.isdigit():
+    if not process.isdigit() or not (any_host or host == platform.node()):
         return False
     try:
         return abs(psutil.Process(int(process)).create_time() - float(started)) > 1

@@ -6,6 +6,7 @@ a session that keeps failing can't keep the command from ending.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from memory_pipeline.ingestion.progress import Budget
 from memory_pipeline.orchestration.build import build_definitions
 from memory_pipeline.orchestration.home import open_instance
 from memory_pipeline.orchestration.jobs import ENRICH_JOB, INDEX_JOB
-from memory_pipeline.orchestration.leftovers import PROCESS_TAG, clear_leftovers, this_process
+from memory_pipeline.orchestration.leftovers import PROCESS_TAG, clear_leftovers, pool_holder, this_process
 from memory_pipeline.orchestration.partitions import add_keys, range_tags
 from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG, CONTAINED, Reporter
 from memory_pipeline.settings import Settings
@@ -26,6 +27,7 @@ _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 _INTERRUPTED = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 INDEX_BATCH = 250
 LLM_BATCH = 10
+POOL_POLL_SECONDS = 2.0
 RUN_SECONDS = 600.0  # of distilling, before what it yielded is embedded and the newest session is looked for again
 EXTRACTION_BATCH = 100  # extraction takes milliseconds a turn; what counts then is Dagster's cost per run
 
@@ -57,12 +59,17 @@ def run_index(settings: Settings, session_ids: Iterable[str], reporter: Reporter
 
 
 def run_enrich(
-    settings: Settings, waiting: Callable[[], tuple[str, ...]], reporter: Reporter, budget: Budget
+    settings: Settings,
+    waiting: Callable[[], tuple[str, ...]],
+    reporter: Reporter,
+    budget: Budget,
+    say: Callable[[str], None],
 ) -> LocalRuns:
     """Enrich waiting sessions, newest first, until the budget is spent, nothing waits, or no model can be reached.
 
     ``waiting`` is asked again before each run, so that sessions which come in meanwhile have their turn. ``budget``
-    is the one that ``reporter`` hands out: it says which sessions a run left unfinished.
+    is the one that ``reporter`` hands out: it says which sessions a run left unfinished. ``say`` gets what a person
+    who waits should know.
     """
     done = LocalRuns()
     batch = EXTRACTION_BATCH if settings.distiller_kind == "extractive" else LLM_BATCH
@@ -75,9 +82,19 @@ def run_enrich(
             stretch = newest_stretch(newest_first, order, batch)
             if not stretch:
                 break
+            _wait_for_the_model(instance, say)
             _execute(ENRICH_JOB, stretch, instance, reporter, done)
             tried.update(set(stretch) - budget.left)
     return done
+
+
+def _wait_for_the_model(instance: dg.DagsterInstance, say: Callable[[str], None]) -> None:
+    """Wait while a run of the UI or the daemon has the model; Dagster itself would wait without a word."""
+    holder = pool_holder(instance)
+    if holder is not None:
+        say(f"Run {holder[:8]} of Dagster's daemon is distilling; this one goes on when that has ended.")
+    while pool_holder(instance) is not None:
+        time.sleep(POOL_POLL_SECONDS)
 
 
 def _execute(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ import dagster as dg
 import pytest
 
 from memory_pipeline.orchestration.home import open_instance
-from memory_pipeline.orchestration.leftovers import PROCESS_TAG, clear_leftovers, this_process
+from memory_pipeline.orchestration.leftovers import PROCESS_TAG, clear_leftovers, pool_holder, this_process
 from memory_pipeline.settings import Settings, load_settings
 
 HANGS_IN_THE_POOL = textwrap.dedent(
@@ -69,11 +68,37 @@ def test_a_killed_run_is_ended_and_frees_its_slot(settings: Settings) -> None:
         assert clear_leftovers(instance) == []
 
 
-def test_a_run_that_is_alive_or_another_host_s_is_left_alone(settings: Settings) -> None:
+def test_a_run_that_is_alive_or_says_nothing_of_its_process_is_left_alone(settings: Settings) -> None:
     with open_instance(settings) as instance:
-        for tag in (this_process(), "elsewhere:1:2.00", "", f"{os.uname().nodename}:not-a-pid:1"):
-            instance.create_run_for_job(_job(), status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: tag})
+        for tags in ({PROCESS_TAG: this_process()}, {PROCESS_TAG: "host:not-a-pid:1"}, {}):
+            instance.create_run_for_job(_job(), status=dg.DagsterRunStatus.STARTED, tags=tags)
         assert clear_leftovers(instance) == []
+
+
+def test_a_laptop_that_has_another_name_today_still_ends_its_dead_runs(settings: Settings) -> None:
+    host, process, started = this_process().rsplit(":", 2)
+    with open_instance(settings) as instance:
+        tag = f"{host}-at-home:{process}:{float(started) - 3600:.2f}"
+        run = instance.create_run_for_job(_job(), status=dg.DagsterRunStatus.STARTED, tags={PROCESS_TAG: tag})
+        assert clear_leftovers(instance) == [run.run_id]
+
+
+def test_a_run_killed_before_it_started_is_ended(settings: Settings) -> None:
+    host, process, started = this_process().rsplit(":", 2)
+    with open_instance(settings) as instance:
+        tag = f"{host}:{process}:{float(started) - 3600:.2f}"
+        run = instance.create_run_for_job(_job(), status=dg.DagsterRunStatus.NOT_STARTED, tags={PROCESS_TAG: tag})
+        assert clear_leftovers(instance) == [run.run_id]
+
+
+def test_a_place_in_the_pool_that_an_ended_run_kept_is_freed(settings: Settings) -> None:
+    with open_instance(settings) as instance:
+        run = instance.create_run_for_job(_job(), status=dg.DagsterRunStatus.STARTED)
+        instance.event_log_storage.set_concurrency_slots("llm", 1)
+        instance.event_log_storage.claim_concurrency_slot("llm", run.run_id, "step")
+        assert pool_holder(instance) == run.run_id
+        instance.report_run_failed(run)
+        assert pool_holder(instance) is None
 
 
 def test_a_process_id_that_was_given_to_another_process_counts_as_dead(settings: Settings) -> None:
