@@ -48,7 +48,7 @@ $(VENV)/.tests: $(VENV)/bin/python pyproject.toml constraints.txt
 
 # Plain `dagster dev` in this folder finds the same history.
 home: $(VENV)/.runs
-	@grep -qs '^DAGSTER_HOME=' .env || $(BIN)/python -c 'from memory_pipeline.settings import load_settings; print(f"DAGSTER_HOME={load_settings().dagster_home}")' >> .env
+	@grep -qs '^DAGSTER_HOME=' .env || test -n "$$MEMORY_DATA_DIR$$DAGSTER_HOME" || $(BIN)/memory-pipeline write-home
 
 clean:
 	rm -rf $(VENV) .cache .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build dist

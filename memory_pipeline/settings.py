@@ -10,11 +10,11 @@ import os
 import platform
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo
 
 from platformdirs import user_data_path
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from tzlocal import get_localzone_name
 
@@ -37,7 +37,12 @@ def _default_models_dir(data: dict[str, Any]) -> Path:
 
 def _path(text: str) -> Path:
     """Absolute, without ``..``, links kept; ``~`` is the home folder, and stays where there is none."""
-    return Path(os.path.abspath(os.path.expanduser(text)))  # noqa: PTH100, PTH111  # pathlib resolves links and raises
+    return Path(os.path.abspath(_home(text)))  # noqa: PTH100  # pathlib would resolve links
+
+
+def _home(text: str) -> str:
+    """``~`` as the home folder, left as it is where there is none."""
+    return os.path.expanduser(text)  # noqa: PTH111  # pathlib's raises
 
 
 def _variable(name: str, default: Any, meaning: str, *, shown: str | None = None, **limits: Any) -> Any:
@@ -81,7 +86,10 @@ class Settings(BaseSettings):
         shown="none",
     )
     exclude_projects: Paths = _variable(
-        "MEMORY_EXCLUDE_PROJECTS", (), "projects (working folders) to leave out, separated by commas", shown="none"
+        "MEMORY_EXCLUDE_PROJECTS",
+        (),
+        "projects to leave out, by path or folder name, separated by commas",
+        shown="none",
     )
     settle_seconds: float = _variable(
         "MEMORY_SETTLE_SECONDS", 30.0, "a file this long without a write is indexed by the sensor", ge=0, lt=1e9
@@ -118,7 +126,7 @@ class Settings(BaseSettings):
         "MEMORY_ORIGIN", platform.node, "name of this machine on what it indexes", shown="the host name", min_length=1
     )
     timezone: str = _variable(
-        "MEMORY_TIMEZONE", "local", "zone that decides which day a message belongs to, such as Europe/Berlin"
+        "MEMORY_TIMEZONE", "local", "zone of days and of the nightly schedule, such as Europe/Berlin"
     )
     message_cap: int = _variable(
         "MEMORY_MESSAGE_CAP",
@@ -186,7 +194,7 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
-            return tuple(_path(part.strip()) for part in value.split(",") if part.strip())
+            return tuple(Path(_home(part.strip())) for part in value.split(",") if part.strip())
         return value
 
     @field_validator(
@@ -222,6 +230,12 @@ class Settings(BaseSettings):
             except (KeyError, ValueError, OSError):
                 raise ValueError("is no time zone; write local or a name such as Europe/Berlin") from None
         return value
+
+    @model_validator(mode="after")
+    def _llm_needs_a_model(self) -> Self:
+        if self.distiller == "llm" and not (self.llama_url or self.chat_gguf):
+            raise ValueError("MEMORY_DISTILLER: is llm, but no model is named; set LLAMA_URL or MEMORY_CHAT_GGUF")
+        return self
 
     @cached_property
     def agent_dir(self) -> Path:
@@ -300,6 +314,9 @@ def _sentences(error: ValidationError) -> list[str]:
     for item in error.errors():
         where = str(item["loc"][0]) if item["loc"] else ""
         reason = str(item["msg"]).removeprefix("Value error, ")
+        if not where:
+            sentences.append(reason)
+            continue
         given = "" if "key" in where.lower() else f" (it is {str(item['input'])!r})"
         sentences.append(f"{names.get(where, where)}: {reason[0].lower()}{reason[1:]}{given}")
     return sentences

@@ -19,7 +19,7 @@ from memory_pipeline.distillation import (
     turn_fingerprint,
 )
 from memory_pipeline.documents import FINISHED, DistillationState, RawMessage, Summary, Turn
-from memory_pipeline.errors import EmbeddingMismatch, ModelOutage
+from memory_pipeline.errors import EmbeddingMismatch, ModelOutage, StoreError
 from memory_pipeline.ingestion.batches import batched
 from memory_pipeline.ingestion.progress import Budget, Progress
 from memory_pipeline.models.contract import Embedder
@@ -79,12 +79,16 @@ def distil_session(
             if engine.keeps_state:
                 distiller.observe(turn, _messages(store, turn))
             continue
+        if budget.fresh_only and turn.distillation.state not in (*FINISHED, "pending"):
+            continue
         if not budget.spend(turn.turn_id):
             done.left += 1
             budget.left.add(session_id)
             continue
         outcome, state = _distil_turn(turn, store=store, engine=engine, distiller=distiller, done=done)
-        _store_outcome(turn, outcome, state, store=store, now=now)
+        if not _store_outcome(turn, outcome, state, store=store, now=now):
+            done.left += 1
+            continue
         done.turns += 1
         done.states[outcome.state] = done.states.get(outcome.state, 0) + 1
         progress.advance("distil")
@@ -92,9 +96,12 @@ def distil_session(
         if outcome.error is not None and outcome.state not in FINISHED:
             done.problems.append(f"turn {turn.turn_id}: {outcome.state}: {outcome.error}")
             progress.note(done.problems[-1])
-        budget.outages = budget.outages + 1 if outcome.state == "outage" else 0
+        budget.outages = budget.outages + 1 if _blames_the_server(outcome) else 0
         if budget.outages >= OUTAGES_IN_A_ROW:
-            raise ModelOutage(f"{outcome.error} ({budget.outages} turns in a row; what was done before is kept)")
+            raise ModelOutage(
+                f"{outcome.error}: {budget.outages} turns in a row. Check LLAMA_URL, LLAMA_MODEL and LLAMA_API_KEY "
+                "with memory-pipeline doctor; what was done before is kept."
+            )
     return done
 
 
@@ -172,10 +179,21 @@ def _distil_turn(
     return outcome, state
 
 
+def _blames_the_server(outcome: Outcome) -> bool:
+    """Whether this would happen to any turn: no answer, a refusal, or a reply that no model wrote."""
+    return outcome.state in ("outage", "refused") or (outcome.state == "invalid" and outcome.completion_tokens == 0)
+
+
 def _store_outcome(
     turn: Turn, outcome: Outcome, state: DistillationState, *, store: MemoryStore, now: Callable[[], str]
-) -> None:
-    """New memories first, then the turn's stale ones go, then the turn is marked."""
+) -> bool:
+    """New memories first, then the turn's stale ones go, then the turn is marked.
+
+    False where the turn has changed since it was read: the session has grown meanwhile, and the turn waits anew.
+    """
+    for current in store.get(Turn, [turn.doc_id]):
+        if (current.fingerprint, current.on_active_path) != (turn.fingerprint, turn.on_active_path):
+            return False
     if outcome.state in FINISHED:
         summaries = [
             to_summary(
@@ -192,7 +210,9 @@ def _store_outcome(
         else:
             keep = Exclude(tuple(s.doc_id for s in summaries))
             store.delete(Summary, {"source_refs.turn_id": turn.turn_id, "doc_id": keep})
-    store.upsert(Turn, [turn.model_copy(update={"distillation": state})])
+    for refused in store.upsert(Turn, [turn.model_copy(update={"distillation": state})]).refused:
+        raise StoreError(f"The state of turn {refused.doc_id} was not stored: {refused.field} {refused.reason}.")
+    return True
 
 
 def _same_but_for_the_clock(new: Summary, old: Summary | None) -> bool:

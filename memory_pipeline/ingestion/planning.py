@@ -67,6 +67,12 @@ class Waiting:
     vectors: int
 
 
+def failed_sessions(store: MemoryStore) -> tuple[str, ...]:
+    """Sessions with turns whose distilling failed, or with memories that got no vector."""
+    failed = store.group_count(Turn, "session_id", {"distillation.state": Exclude((*FINISHED, "pending"))})
+    return tuple(sorted(failed.keys() | _without_vectors(store).keys()))
+
+
 def waiting_sessions(store: MemoryStore, *, redo_extracted: bool, fresh_only: bool = False) -> Waiting:
     """Sessions with turns to distil or memories without a vector.
 
@@ -83,14 +89,20 @@ def waiting_sessions(store: MemoryStore, *, redo_extracted: bool, fresh_only: bo
             Turn, "session_id", {"distillation.state": FINISHED, "distillation.engine": "extractive"}
         )
         turns = {key: turns.get(key, 0) + redo.get(key, 0) for key in turns.keys() | redo.keys()}
-    vectors: dict[str, int] = {}
-    for summary in store.scan(Summary, {"embedding_model": None}):
-        session_id = summary.source_refs[0].session_id
-        vectors[session_id] = vectors.get(session_id, 0) + 1
+    vectors = _without_vectors(store)
     wanted = turns.keys() | vectors.keys()
     manifests = store.get(SessionManifest, sorted(wanted))
     newest = sorted(manifests, key=lambda m: (m.ended_at, m.doc_id), reverse=True)
     return Waiting(tuple(m.doc_id for m in newest), sum(turns.values()), sum(vectors.values()))
+
+
+def _without_vectors(store: MemoryStore) -> dict[str, int]:
+    """Session id → its memories that have no vector."""
+    found: dict[str, int] = {}
+    for summary in store.scan(Summary, {"embedding_model": None}):
+        session_id = summary.source_refs[0].session_id
+        found[session_id] = found.get(session_id, 0) + 1
+    return found
 
 
 def stretches(wanted: Collection[str], order: Sequence[str], size: int) -> list[list[str]]:

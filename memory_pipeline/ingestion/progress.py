@@ -43,12 +43,14 @@ class Budget:
 
     turns: int | None = None
     seconds: float | None = None
+    fresh_only: bool = False
+    """Leave alone what failed before."""
     tried: set[str] = field(default_factory=set)
     """Turn ids."""
     left: set[str] = field(default_factory=set)
     """Ids of sessions that the current run could not finish."""
     outages: int = 0
-    """Turns in a row that found no model."""
+    """Turns in a row that no model answered."""
     _started: float = field(default_factory=time.monotonic)
 
     def start_run(self) -> None:

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from memory_pipeline.documents import FINISHED, RawMessage, SessionManifest, Summary, Turn
-from memory_pipeline.stores.contract import Exclude, MemoryStore
+from memory_pipeline.ingestion.planning import waiting_sessions
+from memory_pipeline.stores.contract import MemoryStore
 
 SAMPLE = 200  # finished turns that the time estimate is taken from
 
@@ -35,8 +36,8 @@ class StoreStatus:
         return asdict(self)
 
 
-def store_status(store: MemoryStore) -> StoreStatus:
-    """Count what the store holds."""
+def store_status(store: MemoryStore, engine: str) -> StoreStatus:
+    """Count what the store holds, and what waits for the engine (``llm`` or ``extractive``)."""
     status = StoreStatus(location=store.location)
     for manifest in store.scan(SessionManifest):
         status.sessions += 1
@@ -46,7 +47,7 @@ def store_status(store: MemoryStore) -> StoreStatus:
     status.messages = store.count(RawMessage)
     status.turns_by_state = dict(sorted(store.group_count(Turn, "distillation.state").items()))
     status.turns = sum(status.turns_by_state.values())
-    status.turns_waiting = store.count(Turn, {"distillation.state": Exclude(FINISHED)})
+    status.turns_waiting = waiting_sessions(store, redo_extracted=engine == "llm").turns
     status.memories_by_model = dict(sorted(store.group_count(Summary, "model").items()))
     status.memories = sum(status.memories_by_model.values())
     status.vectors_missing = store.count(Summary, {"embedding_model": None})
@@ -54,14 +55,20 @@ def store_status(store: MemoryStore) -> StoreStatus:
     made_with = store.embedding_model(Summary)
     if made_with is not None:
         status.embedding_model, status.embedding_dimensions = made_with
-    status.estimate_seconds = estimate_seconds(store, status.turns_waiting)
+    status.estimate_seconds = estimate_seconds(store, status.turns_waiting, engine)
     return status
 
 
-def estimate_seconds(store: MemoryStore, waiting: int) -> float | None:
-    """Seconds that distilling ``waiting`` turns would take at the pace of the latest finished ones."""
+def estimate_seconds(store: MemoryStore, waiting: int, engine: str) -> float | None:
+    """Seconds that distilling ``waiting`` turns would take at the pace of the engine's latest finished ones."""
     if not waiting:
         return 0.0
-    latest = store.scan(Turn, {"distillation.state": FINISHED}, order=("started_at",), descending=True, limit=SAMPLE)
+    latest = store.scan(
+        Turn,
+        {"distillation.state": FINISHED, "distillation.engine": engine},
+        order=("started_at",),
+        descending=True,
+        limit=SAMPLE,
+    )
     seconds = [turn.distillation.seconds for turn in latest]
     return round(waiting * sum(seconds) / len(seconds), 1) if seconds else None

@@ -41,6 +41,8 @@ def run(
     examples_if_none: ExamplesIfNone = None,
 ) -> None:
     """Index what is new, distil what waits. Stop it any time; the next run goes on."""
+    if "--examples" in sys.argv and sessions is None:
+        raise typer.BadParameter("the examples are run by `make run`, or with --sessions DIR", param_hint="--examples")
     from memory_pipeline.interfaces.run import RunRequest
     from memory_pipeline.interfaces.run import run as command
 
@@ -112,6 +114,17 @@ def ui(
     from memory_pipeline.interfaces.ui import ui as command
 
     command(port, examples_if_none)
+
+
+@app.command(hidden=True)
+def write_home() -> None:
+    """Add DAGSTER_HOME to .env, so that plain `dagster dev` finds the same history."""
+    from memory_pipeline.settings import load_settings
+
+    file = Path(".env")
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    between = "\n" if text and not text.endswith("\n") else ""
+    file.write_text(f"{text}{between}DAGSTER_HOME={load_settings().dagster_home}\n", encoding="utf-8")
 
 
 @models_app.command("pull")

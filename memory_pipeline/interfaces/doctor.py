@@ -14,7 +14,7 @@ from rich.markup import escape
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.status import store_status
-from memory_pipeline.interfaces.terminal import out, size
+from memory_pipeline.interfaces.terminal import out, size, without_credentials
 from memory_pipeline.models import open_chat, open_embedder, probe_server
 from memory_pipeline.models.installed import verify
 from memory_pipeline.private import private_folder
@@ -84,7 +84,7 @@ def _store(settings: Settings) -> Finding:
     if not store_exists(settings):
         return Finding("store", None, f"nothing stored yet; it will be {settings.store_path}")
     with open_store(settings) as store:
-        status = store_status(store)
+        status = store_status(store, settings.distiller_kind)
     return Finding(
         "store",
         True,
@@ -110,7 +110,7 @@ def _embeddings(settings: Settings) -> Finding:
 def _distilling(settings: Settings) -> Finding:
     if settings.distiller_kind == "llm":
         with closing(open_chat(settings)) as chat:
-            where = settings.llama_url or f"{settings.chat_gguf}, run here"
+            where = without_credentials(settings.llama_url) if settings.llama_url else f"{settings.chat_gguf}, run here"
             return Finding("distilling", True, f"{chat.model} at {where}, context of {chat.context_tokens} tokens")
     server = probe_server(COMMON_LLAMA)
     if server is not None:

@@ -13,6 +13,7 @@ from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.interfaces.terminal import err
 from memory_pipeline.settings import Settings, load_settings
+from memory_pipeline.stores import store_exists
 
 EXAMPLES_SUFFIX = "-examples"
 
@@ -23,7 +24,7 @@ def settings_for(sessions: Path | None, examples: Path | None) -> Settings:
     if sessions is not None:
         os.environ["MEMORY_SESSIONS_DIR"] = str(sessions.absolute())
         return load_settings()
-    if examples is None or _has_sessions(settings):
+    if examples is None or store_exists(settings) or _has_sessions(settings):
         return settings
     os.environ["MEMORY_SESSIONS_DIR"] = str(examples.absolute())
     settings = use_examples()

@@ -30,6 +30,7 @@ from memory_pipeline.interfaces.terminal import (
     err,
     out,
     progress_bars,
+    without_credentials,
 )
 from memory_pipeline.models import open_chat, open_embedder
 from memory_pipeline.private import private_folder
@@ -76,7 +77,7 @@ def run(request: RunRequest) -> int:
             if request.reembed:
                 store.drop_vectors(Summary)
             plan = plan_index(discovery.files, store)
-            before = store_status(store)
+            before = store_status(store, settings.distiller_kind)
         with progress_bars() as progress:
             budget = Budget(turns=request.limit)
             reporter = TerminalReporter(progress, budget)
@@ -88,7 +89,7 @@ def run(request: RunRequest) -> int:
                 except MemoryPipelineError as error:
                     failures = [str(error)]
     with open_store(settings) as store:
-        after = store_status(store)
+        after = store_status(store, settings.distiller_kind)
     out.print(_table(plan, before, after, indexed, time.monotonic() - started))
     for sentence in dict.fromkeys(failures):
         err.print(f"[red]Stopped:[/] {escape(sentence)} What was done before is kept; run again to go on.")
@@ -137,7 +138,7 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
     with open_store(settings) as store:
         waiting = _waiting(store, settings)
         held = store.embedding_model(Summary)
-        seconds = estimate_seconds(store, waiting.turns)
+        seconds = estimate_seconds(store, waiting.turns, settings.distiller_kind)
     if not waiting.sessions or budget.spent:
         return []
     from memory_pipeline.orchestration.local_run import RUN_SECONDS, run_enrich  # noqa: PLC0415
@@ -153,9 +154,9 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
     progress.expect("embed", waiting.vectors)
     budget.seconds = RUN_SECONDS
 
-    def sessions() -> tuple[str, ...]:
+    def sessions(fresh_only: bool) -> tuple[str, ...]:
         with open_store(settings) as store:
-            return _waiting(store, settings).sessions
+            return _waiting(store, settings, fresh_only=fresh_only).sessions
 
     if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
         fetch_models(settings, chat=False, show=progress)
@@ -163,8 +164,8 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
         return run_enrich(settings, sessions, reporter, budget, progress.say).failures
 
 
-def _waiting(store: MemoryStore, settings: Settings) -> Waiting:
-    return waiting_sessions(store, redo_extracted=settings.distiller_kind == "llm")
+def _waiting(store: MemoryStore, settings: Settings, *, fresh_only: bool = False) -> Waiting:
+    return waiting_sessions(store, redo_extracted=settings.distiller_kind == "llm", fresh_only=fresh_only)
 
 
 @contextmanager
@@ -180,14 +181,16 @@ def _models(
         if held is not None and held[0] != embedder.model:
             raise EmbeddingMismatch(
                 f"The memories' vectors were made with {held[0]} ({held[1]} dimensions), but the settings name "
-                f"{embedder.model}. Set MEMORY_EMBEDDINGS_MODEL back, or make all vectors anew: "
+                f"{embedder.model}. Set the embedding model back, or make all vectors anew: "
                 f"{command_name()} run --reembed"
             )
         if settings.embeddings == "embedded":
             _ = embedder.dimensions  # starts it
         if settings.distiller_kind == "llm" and waiting.turns:
             chat = stack.enter_context(closing(open_chat(settings)))
-            where = settings.llama_url or "llama.cpp started by this command"
+            where = (
+                without_credentials(settings.llama_url) if settings.llama_url else "llama.cpp started by this command"
+            )
             progress.say(f"Distilling with {chat.model} at {where}, a context of {chat.context_tokens} tokens.")
         yield
 

@@ -31,7 +31,7 @@ def status(*, as_json: bool) -> None:
             )
         return
     with open_store(settings) as store:
-        counts = store_status(store)
+        counts = store_status(store, settings.distiller_kind)
         files = _files(settings, store)
     runs = _runs(settings)
     if as_json:

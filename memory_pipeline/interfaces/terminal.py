@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -92,7 +93,7 @@ class TerminalReporter:
     def progress(self, _context: object) -> TerminalProgress:
         return self._progress
 
-    def budget(self) -> Budget:
+    def budget(self, _context: object) -> Budget:
         self._budget.start_run()
         return self._budget
 
@@ -122,6 +123,10 @@ def duration(seconds: float | None) -> str:
     if seconds < 7_200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3_600:.1f} h"
+
+
+def without_credentials(url: str) -> str:
+    return str(httpx.URL(url).copy_with(userinfo=b""))
 
 
 def size(amount: int) -> str:

@@ -102,12 +102,13 @@ def _error(status: int, response: httpx.Response, value: Any, endpoint: Endpoint
         target = _without_credentials(response.headers.get("location", ""))
         return ModelRefused(f"{endpoint.url} sends requests on to {target}, which is not followed{_correct(endpoint)}.")
     if status == 413 or _TOO_LONG.search(response.text):
-        return InputTooLong(f"{endpoint.url} takes no input this long ({quote}).")
+        return InputTooLong(f"{endpoint.url} takes no input this long.")
     if status in _WORTH_ANOTHER_TRY or (status >= 500 and status not in _NO_SUCH_PATH):
         what = "is limiting requests" if status == 429 else "is out of order"
         after = _retry_after(response)
         wait = "" if after is None else f"; it asks to wait {after:g} s"
-        return WorthAnotherTry(f"{endpoint.url} {what} ({status}: {quote})", wait, after)
+        # No quote here: a server in trouble may echo the prompt, and these sentences are kept in histories and logs.
+        return WorthAnotherTry(f"{endpoint.url} {what} ({status})", wait, after)
     if status in (401, 403):
         return ModelRefused(f"{endpoint.url} refused the key ({status}: {quote}); {endpoint.key_remedy}.")
     if status in _NO_SUCH_PATH and not _MODEL_MISSING.search(quote):

@@ -122,7 +122,7 @@ def memory_summaries(
     context: dg.AssetExecutionContext, store: Store, llama: LlamaCpp, reporter: dg.ResourceParam[Reporter]
 ) -> dg.MaterializeResult[None]:
     """What is worth keeping of each turn, citing the messages it rests on. Turns that are done are never redone."""
-    progress, budget = reporter.progress(context), reporter.budget()
+    progress, budget = reporter.progress(context), reporter.budget(context)
     with store.open() as opened, llama.engine() as engine:
 
         def work(key: str) -> Metadata:

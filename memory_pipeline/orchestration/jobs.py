@@ -6,6 +6,12 @@ import dagster as dg
 
 INDEX_JOB = "index_sessions"
 ENRICH_JOB = "enrich_sessions"
+ALIVE = [  # not NOT_STARTED: a run killed at that point stays so, and would be waited for for ever
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
 
 index_sessions = dg.define_asset_job(
     INDEX_JOB,
@@ -19,6 +25,5 @@ enrich_sessions = dg.define_asset_job(
     ENRICH_JOB,
     selection=dg.AssetSelection.groups("enrich"),
     executor_def=dg.in_process_executor,
-    tags={"dagster/max_runtime": str(4 * 3600)},
     description="Distil the turns that wait and embed their memories, one model call at a time.",
 )

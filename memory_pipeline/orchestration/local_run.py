@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import dagster as dg
+from dagster_shared.error import SerializableErrorInfo
 
 from memory_pipeline.ingestion.planning import newest_stretch, stretches
 from memory_pipeline.ingestion.progress import Budget
@@ -60,31 +61,33 @@ def run_index(settings: Settings, session_ids: Iterable[str], reporter: Reporter
 
 def run_enrich(
     settings: Settings,
-    waiting: Callable[[], tuple[str, ...]],
+    waiting: Callable[[bool], tuple[str, ...]],
     reporter: Reporter,
     budget: Budget,
     say: Callable[[str], None],
 ) -> LocalRuns:
     """Enrich waiting sessions, newest first, until the budget is spent, nothing waits, or no model can be reached.
 
-    ``waiting`` is asked again before each run, so that sessions which come in meanwhile have their turn. ``budget``
+    ``waiting`` is asked again before each run (True: only for what has not failed before), so that sessions which come
+    in meanwhile have their turn. ``budget``
     is the one that ``reporter`` hands out: it says which sessions a run left unfinished. ``say`` gets what a person
     who waits should know.
     """
     done = LocalRuns()
     batch = EXTRACTION_BATCH if settings.distiller_kind == "extractive" else LLM_BATCH
-    tried: set[str] = set()
     with open_instance(settings) as instance:
         done.cleared = len(clear_leftovers(instance))
-        while not budget.spent and not done.failures:
-            newest_first = [key for key in waiting() if key not in tried]
-            order = add_keys(instance, reversed(newest_first))
-            stretch = newest_stretch(newest_first, order, batch)
-            if not stretch:
-                break
-            _wait_for_the_model(instance, say)
-            _execute(ENRICH_JOB, stretch, instance, reporter, done)
-            tried.update(set(stretch) - budget.left)
+        for budget.fresh_only in (True, False):  # what failed before comes last: it may fail again, and end the run
+            tried: set[str] = set()
+            while not budget.spent and not done.failures:
+                newest_first = [key for key in waiting(budget.fresh_only) if key not in tried]
+                order = add_keys(instance, reversed(newest_first))
+                stretch = newest_stretch(newest_first, order, batch)
+                if not stretch:
+                    break
+                _wait_for_the_model(instance, say)
+                _execute(ENRICH_JOB, stretch, instance, reporter, done)
+                tried.update(set(stretch) - budget.left)
     return done
 
 
@@ -95,6 +98,15 @@ def _wait_for_the_model(instance: dg.DagsterInstance, say: Callable[[str], None]
         say(f"Run {holder[:8]} of Dagster's daemon is distilling; this one goes on when that has ended.")
     while pool_holder(instance) is not None:
         time.sleep(POOL_POLL_SECONDS)
+
+
+def _cause(error: SerializableErrorInfo | None) -> str:
+    """The sentence of our own error at the bottom of what Dagster wrapped around it."""
+    while error is not None and error.cause is not None:
+        error = error.cause
+    if error is None:
+        return "unknown"
+    return error.message.strip().removeprefix(f"memory_pipeline.errors.{error.cls_name}: ")
 
 
 def _execute(
@@ -121,6 +133,6 @@ def _execute(
         if data.error is not None and data.error.cls_name in _INTERRUPTED:
             raise KeyboardInterrupt
         failure = data.user_failure_data
-        sentence = (failure.description if failure else None) or (data.error.message if data.error else "unknown")
+        sentence = (failure.description if failure else None) or _cause(data.error)
         contained = failure is not None and CONTAINED in failure.metadata
         (done.contained if contained else done.failures).append(sentence.strip())

@@ -26,7 +26,7 @@ class Reporter(Protocol):
 
     def progress(self, context: dg.AssetExecutionContext, /) -> Progress: ...
 
-    def budget(self) -> Budget:
+    def budget(self, context: dg.AssetExecutionContext, /) -> Budget:
         """The budget of one run, its clock started."""
         ...
 
@@ -58,8 +58,9 @@ class LogReporter:
     def progress(self, context: dg.AssetExecutionContext) -> Progress:
         return LogProgress(context)
 
-    def budget(self) -> Budget:
-        return Budget(seconds=ENRICH_SECONDS)
+    def budget(self, context: dg.AssetExecutionContext) -> Budget:
+        # The sensor tries each change once; what failed is the night's, or a person's who asks for it.
+        return Budget(seconds=ENRICH_SECONDS, fresh_only="dagster/sensor_name" in context.run.tags)
 
 
 def for_each_session(
@@ -94,6 +95,14 @@ def for_each_session(
             if _worth_a_retry(error, context):
                 raise dg.RetryRequested(max_retries=1, seconds_to_wait=RETRY_SECONDS) from error
             raise dg.Failure(str(error), allow_retries=False) from None
+        except Exception as error:  # a fault of ours costs this session, and is named
+            sentence = (
+                f"Session {key}: {type(error).__name__} in {context.asset_key.to_user_string()}; please report it"
+            )
+            if len(keys) == 1:
+                raise dg.Failure(sentence, metadata={CONTAINED: True}, allow_retries=False) from error
+            progress.note(sentence)
+            counts = {"problems": 1, "problem": sentence}
         seconds = round(time.perf_counter() - started, 3)
         context.add_asset_metadata({**counts, "seconds": seconds}, partition_key=key)
     return dg.MaterializeResult()

@@ -6,14 +6,15 @@ import dagster as dg
 
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.catalog import Catalog
-from memory_pipeline.ingestion.planning import plan_index, stretches, waiting_sessions
+from memory_pipeline.ingestion.planning import failed_sessions, plan_index, stretches
 from memory_pipeline.orchestration.assets import ENRICH_BATCH, INDEX_BATCH
-from memory_pipeline.orchestration.jobs import enrich_sessions, index_sessions
+from memory_pipeline.orchestration.jobs import ALIVE, ENRICH_JOB, enrich_sessions, index_sessions
 from memory_pipeline.orchestration.partitions import add_keys, known_keys, range_tags
 from memory_pipeline.orchestration.resources import Store
 from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import store_exists
 
+RETRIES_A_NIGHT = 20  # runs: the sensor, and with it every fresh session, waits until they have ended
 ZONE = load_settings().zone
 
 
@@ -41,17 +42,18 @@ def nightly_index(context: dg.ScheduleEvaluationContext, store: Store) -> Iterat
     cron_schedule="30 3 * * *",
     execution_timezone=ZONE,
     default_status=dg.DefaultScheduleStatus.RUNNING,
-    description="Tries again what failed, and whatever else waits.",
+    description="Tries again what failed; fresh turns are the sensor's.",
 )
 def nightly_enrich(context: dg.ScheduleEvaluationContext, store: Store) -> Iterator[dg.RunRequest | dg.SkipReason]:
-    settings = load_settings()
-    waiting: tuple[str, ...] = ()
-    if store_exists(settings):
+    if context.instance.get_runs(filters=dg.RunsFilter(job_name=ENRICH_JOB, statuses=ALIVE), limit=1):
+        yield dg.SkipReason("an enrich run is at work; what failed is tried again the night after")
+        return
+    failed: tuple[str, ...] = ()
+    if store_exists(load_settings()):
         with store.open() as opened:
-            waiting = waiting_sessions(opened, redo_extracted=settings.distiller_kind == "llm").sessions
-    yield from _requests(
-        context, stretches(waiting, known_keys(context.instance), ENRICH_BATCH), "no session waits to be distilled"
-    )
+            failed = failed_sessions(opened)
+    found = stretches(failed, known_keys(context.instance), ENRICH_BATCH)
+    yield from _requests(context, found[-RETRIES_A_NIGHT:], "nothing failed")
 
 
 def _requests(

@@ -18,7 +18,7 @@ from memory_pipeline.orchestration.assets import (
     summary_embeddings,
     turn_groups,
 )
-from memory_pipeline.orchestration.jobs import ENRICH_JOB, enrich_sessions, index_sessions
+from memory_pipeline.orchestration.jobs import ALIVE, ENRICH_JOB, enrich_sessions, index_sessions
 from memory_pipeline.orchestration.leftovers import clear_leftovers
 from memory_pipeline.orchestration.partitions import SESSION_FILES, known_keys, range_tags
 from memory_pipeline.orchestration.resources import Store
@@ -27,12 +27,6 @@ from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import store_exists
 
 FILES_PER_TICK = 2_500  # 10 ranged runs: the requests of a tick are submitted one by one, and the sensor waits
-_ALIVE = [  # not NOT_STARTED: a run killed at that point stays so, and would be waited for for ever
-    dg.DagsterRunStatus.QUEUED,
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 
 
 @dg.sensor(
@@ -83,7 +77,7 @@ def session_file_sensor(context: dg.SensorEvaluationContext) -> dg.SensorResult 
 def enrich_sensor(context: dg.SensorEvaluationContext, store: Store) -> dg.RunRequest | dg.SkipReason:
     instance = context.instance
     clear_leftovers(instance)
-    if instance.get_runs(filters=dg.RunsFilter(job_name=ENRICH_JOB, statuses=_ALIVE), limit=1):
+    if instance.get_runs(filters=dg.RunsFilter(job_name=ENRICH_JOB, statuses=ALIVE), limit=1):
         return dg.SkipReason("an enrich run is at work")
     settings = load_settings()
     if not store_exists(settings):

@@ -40,7 +40,10 @@ class Exclusion:
 
 
 def _within(folder: str, project: str) -> bool:
+    """A project without a path is meant by the name of its folder, wherever that is."""
     folder = os.path.normpath(folder)
+    if os.sep not in project:
+        return project in Path(folder).parts
     return folder == project or folder.startswith(project.rstrip(os.sep) + os.sep)
 
 
