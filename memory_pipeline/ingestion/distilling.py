@@ -99,8 +99,8 @@ def distil_session(
         budget.outages = budget.outages + 1 if _blames_the_server(outcome) else 0
         if budget.outages >= OUTAGES_IN_A_ROW:
             raise ModelOutage(
-                f"{outcome.error}: {budget.outages} turns in a row. Check LLAMA_URL, LLAMA_MODEL and LLAMA_API_KEY "
-                "with memory-pipeline doctor; what was done before is kept."
+                f"{(outcome.error or outcome.state).rstrip('.')}, {budget.outages} turns in a row; check LLAMA_URL, "
+                "LLAMA_MODEL and LLAMA_API_KEY with memory-pipeline doctor."
             )
     return done
 

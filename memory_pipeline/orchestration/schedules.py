@@ -6,11 +6,12 @@ import dagster as dg
 
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.catalog import Catalog
-from memory_pipeline.ingestion.planning import failed_sessions, plan_index, stretches
+from memory_pipeline.ingestion.planning import failed_sessions, plan_index, stretches, waiting_sessions
 from memory_pipeline.orchestration.assets import ENRICH_BATCH, INDEX_BATCH
 from memory_pipeline.orchestration.jobs import ALIVE, ENRICH_JOB, enrich_sessions, index_sessions
 from memory_pipeline.orchestration.partitions import add_keys, known_keys, range_tags
 from memory_pipeline.orchestration.resources import Store
+from memory_pipeline.orchestration.sensors import not_tried_since_change
 from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import store_exists
 
@@ -48,10 +49,14 @@ def nightly_enrich(context: dg.ScheduleEvaluationContext, store: Store) -> Itera
     if context.instance.get_runs(filters=dg.RunsFilter(job_name=ENRICH_JOB, statuses=ALIVE), limit=1):
         yield dg.SkipReason("an enrich run is at work; what failed is tried again the night after")
         return
-    failed: tuple[str, ...] = ()
-    if store_exists(load_settings()):
+    settings = load_settings()
+    failed: set[str] = set()
+    if store_exists(settings):
         with store.open() as opened:
-            failed = failed_sessions(opened)
+            fresh = waiting_sessions(opened, redo_extracted=settings.distiller_kind == "llm", fresh_only=True).sessions
+            failed.update(failed_sessions(opened))
+        # A run that found no model at all leaves its turns fresh, and the sensor does not ask for them again.
+        failed |= set(fresh) - set(not_tried_since_change(context.instance, fresh))
     found = stretches(failed, known_keys(context.instance), ENRICH_BATCH)
     yield from _requests(context, found[-RETRIES_A_NIGHT:], "nothing failed")
 

@@ -91,14 +91,14 @@ def enrich_sensor(context: dg.SensorEvaluationContext, store: Store) -> dg.RunRe
         return dg.SkipReason(str(error))
     order = known_keys(instance)
     in_order = set(order)
-    untried = set(_not_tried_since_change(instance, waiting))
+    untried = set(not_tried_since_change(instance, waiting))
     stretch = newest_stretch([key for key in waiting if key in untried and key in in_order], order, ENRICH_BATCH)
     if not stretch:
         return dg.SkipReason("no session waits that was not tried since its last change; failures are retried by night")
     return dg.RunRequest(tags=range_tags(stretch))
 
 
-def _not_tried_since_change(instance: dg.DagsterInstance, keys: Collection[str]) -> Iterator[str]:
+def not_tried_since_change(instance: dg.DagsterInstance, keys: Collection[str]) -> Iterator[str]:
     """Keys whose turns are newer than the last try, or whose last try succeeded and left turns for later.
 
     Level-triggered on its own, a broken model server would get a run every tick; so a failed try waits for the night.

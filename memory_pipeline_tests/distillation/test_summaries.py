@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from memory_pipeline.distillation import Draft, ExtractiveEngine, LlmEngine, open_engine, to_summary, turn_fingerprint
@@ -45,7 +47,7 @@ def test_a_fingerprint_changes_with_the_text_the_path_and_the_engine_only() -> N
         ({}, ExtractiveEngine),
         ({"llama_url": "http://127.0.0.1:1"}, LlmEngine),
         ({"llama_url": "http://127.0.0.1:1", "distiller": "extractive"}, ExtractiveEngine),
-        ({"distiller": "llm"}, LlmEngine),
+        ({"distiller": "llm", "chat_gguf": Path("model.gguf")}, LlmEngine),
     ],
 )
 def test_the_settings_choose_the_engine_and_no_model_is_opened_for_it(

@@ -59,7 +59,7 @@ def test_an_outage_that_lasts_is_reported_after_four_tries(server: ScriptedServe
     server.always(PATH, error("Loading model", 503))
     with pytest.raises(ModelOutage) as caught:
         post(server.url)
-    assert str(caught.value) == f"{server.url} is out of order (503: Loading model) after 4 tries."
+    assert str(caught.value) == f"{server.url} is out of order (503) after 4 tries."
     assert server.calls(PATH) == 4
 
 
@@ -78,7 +78,7 @@ def test_a_wait_that_the_server_asks_for_is_kept(server: ScriptedServer) -> None
 
 def test_a_wait_of_more_than_half_a_minute_is_left_to_the_next_run(server: ScriptedServer) -> None:
     server.always(PATH, error("quota used up", 429, headers={"Retry-After": "3600"}))
-    with pytest.raises(ModelOutage, match=r"limiting requests \(429: quota used up\); it asks to wait 3600 s\.$"):
+    with pytest.raises(ModelOutage, match=r"limiting requests \(429\); it asks to wait 3600 s\.$"):
         post(server.url)
     assert server.calls(PATH) == 1
 
