@@ -6,6 +6,7 @@ a session that keeps failing can't keep the command from ending.
 
 from __future__ import annotations
 
+import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -114,6 +115,7 @@ def _execute(
 ) -> None:
     """Run a job over a stretch of keys; what failed goes into ``done``."""
     definitions = build_definitions({"reporter": reporter})
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it prints a traceback for an interrupt
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Dagster's, about its own beta features: nothing a user could act on
         try:
@@ -126,6 +128,7 @@ def _execute(
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
     done.runs += 1
+    known = len(done.failures) + len(done.contained)
     for event in result.all_events:
         if not event.is_step_failure:
             continue
@@ -136,3 +139,6 @@ def _execute(
         sentence = (failure.description if failure else None) or _cause(data.error)
         contained = failure is not None and CONTAINED in failure.metadata
         (done.contained if contained else done.failures).append(sentence.strip())
+    run = instance.get_run_by_id(result.run_id)
+    if (run is None or not run.is_success) and known == len(done.failures) + len(done.contained):
+        raise KeyboardInterrupt  # nothing else ends a run between its steps: Dagster had held the signal back

@@ -11,6 +11,7 @@ import pytest
 
 from memory_pipeline.distillation import DistillationEngine, Outcome, open_engine
 from memory_pipeline.models import open_chat
+from memory_pipeline.models.installed import SMOLLM2
 from memory_pipeline.settings import load_settings
 from memory_pipeline_tests.distillation.samples import dialogue, turn_of
 from memory_pipeline_tests.support.scripted_server import Answer, ScriptedServer, chat_completion, error, models
@@ -107,7 +108,7 @@ def test_a_turn_too_long_for_the_server_is_sent_again_shorter(
 def test_a_small_model_in_llama_cpp_answers_in_the_shape_asked_for(models_dir: Path) -> None:
     """What it says is not judged: a model of this size invents. It must never be more than an outcome."""
     messages = dialogue(("user", "hi"), ("assistant", "Hello."))  # it answers this one soon
-    settings = load_settings(env_file=None, distiller="llm", models_dir=models_dir, llama_context=1_024)
+    settings = load_settings(env_file=None, chat_gguf=models_dir / SMOLLM2.file, llama_context=1_024)
     engine = open_engine(settings, partial(open_chat, settings))
     try:
         outcome = engine.session().distill(turn_of(messages), messages)
