@@ -27,6 +27,8 @@ class Outcome:
     state: TurnState
     drafts: tuple[Draft, ...] = ()
     error: str | None = None
+    server_at_fault: bool = False
+    """Whether this would most likely happen to any turn: no answer, a refusal, or a reply that no model wrote."""
     cut_chars: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0

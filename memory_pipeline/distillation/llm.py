@@ -66,9 +66,9 @@ class LlmSession:
         try:
             return self._ask(turn, spoken)
         except ModelRefused:
-            return Outcome(state="refused", error="the model server refused this turn's prompt")
+            return Outcome("refused", error="the model server refused this turn's prompt", server_at_fault=True)
         except ModelAnswerError:
-            return Outcome(state="invalid", error="the model server's reply was no chat completion")
+            return Outcome("invalid", error="the model server's reply was no chat completion", server_at_fault=True)
 
     def observe(self, turn: Turn, messages: Sequence[RawMessage]) -> None:
         """Nothing to remember."""
@@ -80,8 +80,11 @@ class LlmSession:
         answer_tokens = min(answer_tokens, chat.context_tokens // 3)
         room = chat.context_tokens - answer_tokens - self._instruction_tokens
         if room <= 0:
-            error = f"the model's context of {chat.context_tokens} tokens is too short for the instructions"
-            return Outcome(state="refused", error=error)
+            error = (
+                f"the model's context of {chat.context_tokens} tokens is too short for the instructions; "
+                "raise LLAMA_CONTEXT, or start the server with a longer one"
+            )
+            return Outcome("refused", error=error, server_at_fault=True)
         short = shorten(turn.text, tokens=room, count=chat.count_tokens)
         for _ in range(TRIES):
             try:

@@ -21,7 +21,7 @@ from memory_pipeline.distillation import (
 from memory_pipeline.documents import FINISHED, DistillationState, RawMessage, Summary, Turn
 from memory_pipeline.errors import EmbeddingMismatch, ModelOutage, StoreError
 from memory_pipeline.ingestion.batches import batched
-from memory_pipeline.ingestion.progress import Budget, Progress
+from memory_pipeline.ingestion.progress import Budget, Failed, Progress
 from memory_pipeline.models.contract import Embedder
 from memory_pipeline.stores.contract import Exclude, MemoryStore
 
@@ -96,7 +96,8 @@ def distil_session(
         if outcome.error is not None and outcome.state not in FINISHED:
             done.problems.append(f"turn {turn.turn_id}: {outcome.state}: {outcome.error}")
             progress.note(done.problems[-1])
-        budget.outages = budget.outages + 1 if _blames_the_server(outcome) else 0
+            budget.failed.append(Failed(outcome.error, outcome.server_at_fault))
+        budget.outages = budget.outages + 1 if outcome.server_at_fault else 0
         if budget.outages >= OUTAGES_IN_A_ROW:
             raise ModelOutage(
                 f"{(outcome.error or outcome.state).rstrip('.')}, {budget.outages} turns in a row; check LLAMA_URL, "
@@ -156,7 +157,7 @@ def _distil_turn(
         try:
             outcome = distiller.distill(turn, messages)
         except ModelOutage as error:
-            outcome = Outcome(state="outage", error=str(error))
+            outcome = Outcome("outage", error=str(error), server_at_fault=True)
     seconds = time.perf_counter() - started
     done.seconds += seconds
     done.prompt_tokens += outcome.prompt_tokens
@@ -177,11 +178,6 @@ def _distil_turn(
         seconds=round(seconds, 3),
     )
     return outcome, state
-
-
-def _blames_the_server(outcome: Outcome) -> bool:
-    """Whether this would happen to any turn: no answer, a refusal, or a reply that no model wrote."""
-    return outcome.state in ("outage", "refused") or (outcome.state == "invalid" and outcome.completion_tokens == 0)
 
 
 def _store_outcome(

@@ -34,6 +34,14 @@ class Silent:
         pass
 
 
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a turn came to no outcome, and whether the model server is to blame rather than the turn."""
+
+    error: str
+    server_at_fault: bool
+
+
 @dataclass(slots=True)
 class Budget:
     """What may be distilled before the rest is left for next time: so many turns, so many seconds a run.
@@ -51,6 +59,8 @@ class Budget:
     """Ids of sessions that the current run could not finish."""
     outages: int = 0
     """Turns in a row that no model answered."""
+    failed: list[Failed] = field(default_factory=list)
+    """One for each turn that was tried and came to no outcome."""
     _started: float = field(default_factory=time.monotonic)
 
     def start_run(self) -> None:

@@ -93,6 +93,9 @@ def run(request: RunRequest) -> int:
     out.print(_table(plan, before, after, indexed, time.monotonic() - started))
     for sentence in dict.fromkeys(failures):
         err.print(f"[red]Stopped:[/] {escape(sentence)} What was done before is kept; run again to go on.")
+    if not failures and (unanswered := _no_answers(budget)):
+        failures = [unanswered]
+        err.print(f"[red]Failed:[/] {escape(unanswered)}")
     _next_steps(after, on_examples=settings.data_dir.name.endswith(EXAMPLES_SUFFIX))
     return 1 if failures else 0
 
@@ -162,6 +165,19 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
         fetch_models(settings, chat=False, show=progress)
     with _models(settings, held, waiting, progress):
         return run_enrich(settings, sessions, reporter, budget, progress.say).failures
+
+
+def _no_answers(budget: Budget) -> str | None:
+    """What to say of turns that failed because of the model or its server; None where only the turns are to blame."""
+    at_fault = [failed.error for failed in budget.failed if failed.server_at_fault]
+    if not at_fault and len(budget.failed) < max(1, len(budget.tried)):
+        return None
+    errors = at_fault or [failed.error for failed in budget.failed]
+    return (
+        f"{len(errors)} of {len(budget.tried)} turns got no answer that could be used (the last: "
+        f"{errors[-1].rstrip('.')}). "
+        f"They are tried again at the next run; check the model with: {command_name()} doctor"
+    )
 
 
 def _waiting(store: MemoryStore, settings: Settings, *, fresh_only: bool = False) -> Waiting:

@@ -135,6 +135,30 @@ def test_a_server_that_always_fails_is_given_up_after_three_turns(command: Comma
     assert {state["state"] for state in distillation(command).values()} == {"none"}
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (error("out of memory", 500, headers={"Retry-After": "0"}), "out of order (500)"),
+        (error("no such key", 401), "refused"),
+        (Answer(b'{"choices": []}'), "no chat completion"),
+        (chat_completion("I would rather write a poem."), "not JSON"),
+    ],
+    ids=["500", "401", "no completion", "prose"],
+)
+def test_one_turn_that_gets_no_usable_answer_is_said_at_the_end_and_by_the_exit_code(
+    command: CommandLine, server: ScriptedServer, answer: Answer, reason: str
+) -> None:
+    SessionWriter(command.sessions).turn("Which port?", "Port 4173.")
+    server.always(CHAT, answer)
+    err = command("run", code=1).stderr
+    (sentence,) = [line for line in err.splitlines() if line.startswith("Failed:")]
+    assert "1 of 1 turns" in sentence
+    assert reason in sentence
+    assert "doctor" in sentence
+    server.always(CHAT, chat_completion(NOTHING))
+    command("run")
+
+
 @pytest.fixture(scope="module")
 def indexed(tmp_path_factory: pytest.TempPathFactory, models_dir: Path, compiled_rules: Path) -> CommandLine:
     """A home whose turns are indexed and wait; runs that fail before they begin leave it as it is."""
@@ -258,9 +282,11 @@ def test_a_small_model_started_here_comes_to_an_outcome(command: CommandLine, mo
     (gguf,) = models_dir.glob("SmolLM2*.gguf")
     command.env |= {"MEMORY_CHAT_GGUF": str(gguf), "LLAMA_CONTEXT": "1024"}
     session = SessionWriter(command.sessions).turn("hi", "Hello.")  # it answers this one soon
-    result = command("run")
-    assert gguf.stem in result.stderr
+    run = command.start("run")
+    _, err = run.communicate(timeout=240)
+    assert gguf.stem in err
     (state,) = distillation(command).values()
+    assert run.returncode == (0 if state["state"] in ("none", "stored") else 1), err
     assert (state["engine"], state["model"]) == ("llm", gguf.stem)
     assert state["state"] in ("none", "stored", "truncated", "invalid")
     assert state["completion_tokens"] > 0
