@@ -177,7 +177,7 @@ class Turn(Document):
     """One turn: a user message and all that followed from it. Id: ``{session_id}_{turn_index}``."""
 
     index = "turns"
-    indexed = ("session_id", "distillation.state", "distillation.fingerprint", "started_at", "project")
+    indexed = ("session_id", "distillation.state", "distillation.fingerprint", "started_at", "project", "copy_key")
 
     session_id: Keyword
     turn_id: Keyword
@@ -191,6 +191,8 @@ class Turn(Document):
     message_count: Integer
     fingerprint: Keyword
     on_active_path: Flag
+    copy_key: Keyword = ""
+    """Equal in turns that say the same, by the same speakers, at the same times: copies of one another."""
     copy_of: Keyword | None = None
     language: Keyword | None = None
     distillation: DistillationState = Field(default_factory=DistillationState)

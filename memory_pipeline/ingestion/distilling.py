@@ -21,6 +21,7 @@ from memory_pipeline.distillation import (
 from memory_pipeline.documents import FINISHED, DistillationState, RawMessage, Summary, Turn
 from memory_pipeline.errors import EmbeddingMismatch, ModelOutage, StoreError
 from memory_pipeline.ingestion.batches import batched
+from memory_pipeline.ingestion.copies import settle_copies
 from memory_pipeline.ingestion.progress import Budget, Failed, Progress
 from memory_pipeline.models.contract import Embedder
 from memory_pipeline.stores.contract import Exclude, MemoryStore
@@ -74,7 +75,7 @@ def distil_session(
     turns = list(store.scan(Turn, {"session_id": session_id}, order=("turn_index",)))
     distiller = engine.session()
     for turn in turns:
-        if turn.turn_id in budget.tried or not needs_distilling(turn, engine):
+        if turn.copy_of is not None or turn.turn_id in budget.tried or not needs_distilling(turn, engine):
             done.unchanged += 1
             if engine.keeps_state:
                 distiller.observe(turn, _messages(store, turn))
@@ -89,6 +90,7 @@ def distil_session(
         if not _store_outcome(turn, outcome, state, store=store, now=now):
             done.left += 1
             continue
+        settle_copies([turn.copy_key], store=store)
         done.turns += 1
         done.states[outcome.state] = done.states.get(outcome.state, 0) + 1
         progress.advance("distil")
@@ -188,7 +190,11 @@ def _store_outcome(
     False where the turn has changed since it was read: the session has grown meanwhile, and the turn waits anew.
     """
     for current in store.get(Turn, [turn.doc_id]):
-        if (current.fingerprint, current.on_active_path) != (turn.fingerprint, turn.on_active_path):
+        if (current.fingerprint, current.on_active_path, current.copy_of) != (
+            turn.fingerprint,
+            turn.on_active_path,
+            turn.copy_of,
+        ):
             return False
     if outcome.state in FINISHED:
         summaries = [

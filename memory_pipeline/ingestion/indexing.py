@@ -6,12 +6,13 @@ at any time. The manifest's three hashes say how far a session has come (see doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.documents import DistillationState, Problem, RawMessage, SessionManifest, Turn
 from memory_pipeline.errors import InputError, StoreError
 from memory_pipeline.ingestion.batches import batched
+from memory_pipeline.ingestion.copies import settle_copies
 from memory_pipeline.ingestion.planning import same_file
 from memory_pipeline.redaction import Redactor
 from memory_pipeline.sessions import (
@@ -45,6 +46,7 @@ class Ingested:
     written: int = 0
     unchanged: int = 0
     kept: int = 0
+    copies: int = 0
     refused: tuple[Refused, ...] = ()
 
 
@@ -114,11 +116,17 @@ def build_turns(session_id: str, *, store: MemoryStore) -> Ingested:
         done.unchanged = manifest.turns
         return done
     raw = store.scan(RawMessage, {"session_id": session_id}, order=("turn_index", "message_index"))
+    keys: set[str] = set()
+    left: set[str] = set()
     for batch in batched(group_turns(raw), BATCH):
-        result = store.upsert(Turn, _with_state(store, batch))
+        turns, replaced = _with_state(store, batch)
+        keys.update(turn.copy_key for turn in turns)
+        left.update(replaced)
+        result = store.upsert(Turn, turns)
         done.written += result.written
         done.unchanged += result.unchanged
         done.refused += result.refused
+    done.copies = settle_copies(keys, left=left, store=store)
     write_manifest(store, manifest.model_copy(update={"grouped_sha256": manifest.indexed_sha256}))
     return done
 
@@ -201,14 +209,25 @@ def _refusals(refused: Sequence[Refused]) -> list[Problem]:
     return [Problem(line=0, reason=f"message {r.doc_id} was not stored: {r.field} {r.reason}") for r in refused[:20]]
 
 
-def _with_state(store: MemoryStore, turns: Sequence[Turn]) -> Iterator[Turn]:
-    """The turns with what is known of their distillation, where their text is still the same."""
+def _with_state(store: MemoryStore, turns: Sequence[Turn]) -> tuple[list[Turn], set[str]]:
+    """The turns with what is known of their distillation, where their text is still the same; and the copy keys that
+    some of them had before.
+    """
     stored = {turn.doc_id: turn for turn in store.get(Turn, [turn.doc_id for turn in turns])}
+    known: list[Turn] = []
+    left: set[str] = set()
     for turn in turns:
         old = stored.get(turn.doc_id)
-        same = old is not None and (old.fingerprint, old.on_active_path) == (turn.fingerprint, turn.on_active_path)
-        state = old.distillation if old is not None and same else DistillationState()
-        yield turn.model_copy(update={"distillation": state, "copy_of": old.copy_of if old else None})
+        if old is None:
+            known.append(turn)
+            continue
+        same = (old.fingerprint, old.on_active_path) == (turn.fingerprint, turn.on_active_path)
+        state = old.distillation if same else DistillationState()
+        copy_of = old.copy_of if old.copy_key == turn.copy_key else None
+        known.append(turn.model_copy(update={"distillation": state, "copy_of": copy_of}))
+        if old.copy_key not in ("", turn.copy_key):
+            left.add(old.copy_key)
+    return known, left
 
 
 def _quarantined(file: SessionFile, stored: SessionManifest | None, reason: str, settings: Settings) -> SessionManifest:

@@ -69,7 +69,9 @@ class Waiting:
 
 def failed_sessions(store: MemoryStore) -> tuple[str, ...]:
     """Sessions with turns whose distilling failed, or with memories that got no vector."""
-    failed = store.group_count(Turn, "session_id", {"distillation.state": Exclude((*FINISHED, "pending"))})
+    failed = store.group_count(
+        Turn, "session_id", {"distillation.state": Exclude((*FINISHED, "pending")), "copy_of": None}
+    )
     return tuple(sorted(failed.keys() | _without_vectors(store).keys()))
 
 
@@ -82,11 +84,13 @@ def waiting_sessions(store: MemoryStore, *, redo_extracted: bool, fresh_only: bo
     turns = store.group_count(
         Turn,
         "session_id",
-        {"distillation.state": "pending"} if fresh_only else {"distillation.state": Exclude(FINISHED)},
+        {"distillation.state": "pending" if fresh_only else Exclude(FINISHED), "copy_of": None},
     )
     if redo_extracted:
         redo = store.group_count(
-            Turn, "session_id", {"distillation.state": FINISHED, "distillation.engine": "extractive"}
+            Turn,
+            "session_id",
+            {"distillation.state": FINISHED, "distillation.engine": "extractive", "copy_of": None},
         )
         turns = {key: turns.get(key, 0) + redo.get(key, 0) for key in turns.keys() | redo.keys()}
     vectors = _without_vectors(store)

@@ -22,6 +22,8 @@ class StoreStatus:
     problems: int = 0
     messages: int = 0
     turns: int = 0
+    turns_copied: int = 0
+    """Copies in forks: not distilled again."""
     turns_by_state: dict[str, int] = field(default_factory=dict)
     turns_waiting: int = 0
     memories: int = 0
@@ -45,8 +47,9 @@ def store_status(store: MemoryStore, engine: str) -> StoreStatus:
         if manifest.quarantine:
             status.quarantined.append(f"{manifest.path}: {manifest.quarantine}")
     status.messages = store.count(RawMessage)
-    status.turns_by_state = dict(sorted(store.group_count(Turn, "distillation.state").items()))
-    status.turns = sum(status.turns_by_state.values())
+    status.turns_by_state = dict(sorted(store.group_count(Turn, "distillation.state", {"copy_of": None}).items()))
+    status.turns = store.count(Turn)
+    status.turns_copied = status.turns - sum(status.turns_by_state.values())
     status.turns_waiting = waiting_sessions(store, redo_extracted=engine == "llm").turns
     status.memories_by_model = dict(sorted(store.group_count(Summary, "model").items()))
     status.memories = sum(status.memories_by_model.values())

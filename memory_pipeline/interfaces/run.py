@@ -226,6 +226,7 @@ def _table(
         ("problems in files", after.problems - before.problems, after.problems),
         ("messages", after.messages - before.messages, after.messages),
         ("turns", after.turns - before.turns, after.turns),
+        ("turns that are copies, in forks", after.turns_copied - before.turns_copied, after.turns_copied),
         ("turns with memories", _more(before, after, "stored"), after.turns_by_state.get("stored", 0)),
         ("turns with nothing worth keeping", _more(before, after, "none"), after.turns_by_state.get("none", 0)),
         ("turns that failed, tried again next time", "", failed),

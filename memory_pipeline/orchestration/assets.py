@@ -104,7 +104,12 @@ def turn_groups(
         def work(key: str) -> Metadata:
             done = build_turns(key, store=opened)
             progress.advance("index")
-            return {"written": done.written, "unchanged": done.unchanged, "problems": len(done.refused)}
+            return {
+                "written": done.written,
+                "unchanged": done.unchanged,
+                "copies": done.copies,
+                "problems": len(done.refused),
+            }
 
         return for_each_session(context, progress, work)
 

@@ -36,6 +36,7 @@ class _Said(NamedTuple):
     ref: SourceRef
     role: str
     timestamp: str
+    content_sha256: str
     on_active_path: bool
 
 
@@ -51,7 +52,14 @@ def _turn(turn_id: str, messages: Iterable[RawMessage]) -> Turn | None:
         if message.role in _ROLES:
             ref = SourceRef(session_id=message.session_id, turn_id=turn_id, doc_id=message.doc_id)
             everything.append(
-                _Said(_render(message), ref, message.role, message.message_timestamp, message.on_active_path)
+                _Said(
+                    _render(message),
+                    ref,
+                    message.role,
+                    message.message_timestamp,
+                    message.content_sha256,
+                    message.on_active_path,
+                )
             )
     user = next((said for said in everything if said.role == "user"), None)
     if first is None or user is None:
@@ -73,6 +81,7 @@ def _turn(turn_id: str, messages: Iterable[RawMessage]) -> Turn | None:
         message_count=count,
         fingerprint=digest(text),
         on_active_path=user.on_active_path,
+        copy_key=digest(*(part for said in told for part in (said.timestamp, said.role, said.content_sha256))),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -21,7 +22,7 @@ from memory_pipeline.models import open_chat, open_embedder
 from memory_pipeline.settings import load_settings
 from memory_pipeline.stores.contract import BulkResult, MemoryStore
 from memory_pipeline_tests.ingestion.indexer import Indexer
-from memory_pipeline_tests.support.pi_files import SessionWriter
+from memory_pipeline_tests.support.pi_files import START, SessionWriter
 from memory_pipeline_tests.support.scripted_server import (
     Answer,
     ScriptedServer,
@@ -216,26 +217,20 @@ def _interrupt(*_: object, **__: object) -> int:
     raise KeyboardInterrupt
 
 
-def test_the_same_turn_in_a_fork_is_asked_about_once(
-    distil: Distil, session: SessionWriter, server: ScriptedServer, store: MemoryStore
+def test_the_same_words_at_another_time_are_not_asked_about_again(
+    tmp_path: Path, distil: Distil, session: SessionWriter, server: ScriptedServer, store: MemoryStore
 ) -> None:
     server.then(CHAT, memory("The preview uses port 4173."), NOTHING)
     distil()
-    fork = fork_of(session)
-    done = distil(path=fork)
+    later = SessionWriter(tmp_path / "sessions", started=START + timedelta(days=1))
+    later.turn("Which port?", "Port 4173.").turn("Which host?", "Host zeta.")
+    done = distil(path=later.path)
     assert (done.turns, done.reused, done.states) == (2, 2, {"stored": 1, "none": 1})
     assert server.calls(CHAT) == 2
-    first, second = sorted(store.scan(Summary), key=lambda summary: summary.source_refs[0].session_id)
+    first, second = store.scan(Summary, order=("established_at",))
     assert (first.summary, first.tags, first.trust) == (second.summary, second.tags, second.trust)
-    assert {ref.session_id for ref in second.source_refs} == {fork.stem}
-    assert all(ref.doc_id and ref.doc_id.startswith(fork.stem) for ref in second.source_refs)
-
-
-def fork_of(session: SessionWriter) -> Path:
-    new = "0f0f0f0f-0000-4000-8000-000000000000"
-    fork = session.path.with_name(f"2026-03-09T00-00-00-000Z_{new}.jsonl")
-    fork.write_text(session.path.read_text().replace(session.id, new))
-    return fork
+    assert {ref.session_id for ref in second.source_refs} == {later.session_id}
+    assert all(ref.doc_id and ref.doc_id.startswith(later.session_id) for ref in second.source_refs)
 
 
 def test_what_was_extracted_is_done_again_by_a_model_and_not_the_other_way_round(
