@@ -131,8 +131,23 @@ class Settings(BaseSettings):
     message_cap: int = _variable(
         "MEMORY_MESSAGE_CAP",
         1_048_576,
-        "longest message kept whole, in characters; of longer ones head and tail",
+        "longest message kept whole, in characters, at most 4194304; of longer ones head and tail",
         ge=1_000,
+        le=4_194_304,
+    )
+
+    # Redacting
+    redact_patterns: Path | None = _variable(
+        "MEMORY_REDACT_PATTERNS",
+        None,
+        "file of further secrets to redact: a regular expression a line, with or without `name: ` before it",
+        shown="unset",
+    )
+    redact_allow: Path | None = _variable(
+        "MEMORY_REDACT_ALLOW",
+        None,
+        "file of values that are never redacted: one a line, as it is or as /regular expression/",
+        shown="unset",
     )
 
     # Distilling
@@ -204,6 +219,8 @@ class Settings(BaseSettings):
         "data_dir",
         "dagster_folder",
         "models_dir",
+        "redact_patterns",
+        "redact_allow",
         "chat_gguf",
         "embeddings_gguf",
         mode="after",

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.indexing import manifest_of
-from memory_pipeline.redaction import Redactor, load_key
+from memory_pipeline.redaction import Redactor, load_custom, load_key
 from memory_pipeline.sessions import Discovery, SessionFile, discover, session_file
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores.contract import MemoryStore
@@ -31,7 +31,8 @@ class Catalog:
 
     @property
     def redactor(self) -> Redactor:
-        return _redactor(self.settings.data_dir)
+        settings = self.settings
+        return _redactor(settings.data_dir, settings.redact_patterns, settings.redact_allow)
 
     def find(self, session_id: str, store: MemoryStore) -> SessionFile:
         """The session's file as found in the sessions folder, else where it was when it was last recorded.
@@ -65,6 +66,6 @@ class Catalog:
 
 
 @lru_cache(maxsize=4)
-def _redactor(data_dir: Path) -> Redactor:
+def _redactor(data_dir: Path, patterns: Path | None, allow: Path | None) -> Redactor:
     """One for the process: compiling its rules takes seconds."""
-    return Redactor(data_dir / "redaction", load_key(data_dir))
+    return Redactor(data_dir / "redaction", load_key(data_dir), load_custom(patterns, allow))

@@ -1,10 +1,13 @@
 """Secrets out, before anything leaves ``sessions/``.
 
-``Redactor`` replaces what Kingfisher's rules recognise by ``[redacted:kind:xxxxxx]``; ``load_key`` gives the key that
+``Redactor`` replaces what the rules recognise by ``[redacted:kind:xxxxxx]``; ``load_key`` gives the key that
 makes the same secret read the same everywhere. Findings are never logged, printed or put into an error.
 """
 
+from memory_pipeline.redaction.custom import Custom, load_custom
 from memory_pipeline.redaction.key import load_key
-from memory_pipeline.redaction.redactor import Redacted, Redactor
+from memory_pipeline.redaction.redacted import Redacted
+from memory_pipeline.redaction.redactor import RULES_VERSION, Redactor
+from memory_pipeline.redaction.session import SessionSecrets
 
-__all__ = ["Redacted", "Redactor", "load_key"]
+__all__ = ["RULES_VERSION", "Custom", "Redacted", "Redactor", "SessionSecrets", "load_custom", "load_key"]
