@@ -1,6 +1,7 @@
 # make run    sets everything up, runs the pipeline on your pi sessions (SESSIONS=DIR: on others; LIMIT=N: distil N turns)
 # make ui     Dagster's UI on the same data (PORT=3000)
 # make test   lint, types, and all tests
+# make fuzz   reads 10,000 broken session files (SEED=N: the same ones again)
 # make bench  the benchmarks (make eval: long evaluations)
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXAMPLES := --examples-if-none examples/sessions
 
-.PHONY: run ui home test lint bench eval clean
+.PHONY: run ui home test lint fuzz bench eval clean
 
 run: $(VENV)/.runs home
 	@$(BIN)/memory-pipeline run $(if $(SESSIONS),--sessions "$(SESSIONS)",$(EXAMPLES)) $(if $(LIMIT),--limit $(LIMIT))
@@ -25,6 +26,9 @@ lint: $(VENV)/.tests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+fuzz: $(VENV)/.tests
+	$(BIN)/python -m memory_pipeline_tests.sessions.fuzz --files 10000 $(if $(SEED),--seed $(SEED))
 
 bench: $(VENV)/.tests
 	$(BIN)/python -m benchmarks.chain

@@ -7,9 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from memory_pipeline_tests.sessions.fuzz import SEED
+
 pytest_plugins = ["memory_pipeline_tests.support.models"]
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+
+def pytest_report_header() -> str:
+    return f"broken session files of SEED={SEED}"
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ hand edits touched a file.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memory_pipeline.sessions.framing import Record
@@ -22,10 +22,20 @@ ERROR = "[error] "
 COMMAND = "$ "
 """What stands before the command of a user's ``!`` command."""
 
+_EVICTED = (
+    "[Compacted history content evicted to durable cold storage]",
+    "[Session persistence truncated large content]",
+)
+"""What forks of pi write where they took text out of a session file."""
+
 _ROLES = {"toolResult": "tool", "bashExecution": "tool", "hookMessage": "custom"}
 _KINDS = {"bashExecution": "bash_execution", "custom": "custom_message", "hookMessage": "custom_message"}
+_SYNTHETIC = "synthetic_message"
 _SUMMARIES = {"compactionSummary": "compaction", "branchSummary": "branch_summary"}
 _LONGEST_NAME = 256
+
+LONGEST_TEXT = 4 << 20
+"""Characters of a message that are looked at, for text is copied several times on its way. No setting keeps more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,48 +45,68 @@ class Content:
     role: str
     kind: str
     text: str
+    left_out: int = 0
+    """Characters that are missing in the middle of the text: it was longer than ``LONGEST_TEXT``."""
     tool_names: tuple[str, ...] = ()
     is_error: bool = False
     thinking_chars: int = 0
     model: str | None = None
     provider: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The short strings that go with the text."""
+        return (self.role, *self.tool_names, *filter(None, (self.model, self.provider)))
+
 
 def content_of(record: Record) -> Content:
     """The content of a record of type message (with a role), custom_message, compaction or branch_summary."""
     kind = record["type"]
     if kind in ("compaction", "branch_summary"):
-        return Content("system", kind, _clean(_string(record.get("summary"))))
+        return Content("system", kind, *_clean(_string(record.get("summary"))))
     if kind == "custom_message":
         parts = _Parts(record.get("content"))
-        return Content("custom", kind, parts.text)
+        return Content("custom", kind, *parts.text)
     message: dict[str, Any] = record["message"]
     role: str = message["role"]
     if role in _SUMMARIES:
-        return Content("system", _SUMMARIES[role], _clean(_string(message.get("summary"))))
+        return Content("system", _SUMMARIES[role], *_clean(_string(message.get("summary"))))
     if role == "bashExecution":
         return _command(message)
+    if role == "pythonExecution":  # of the fork omp
+        return replace(_command({**message, "command": message.get("code")}), role=role, kind="message", tool_names=())
     parts = _Parts(message.get("content"))
-    text, is_error = parts.text, message.get("isError") is True
+    (text, left_out), is_error = parts.text, message.get("isError") is True
     names = parts.tool_names
     if role == "assistant":
         is_error = message.get("stopReason") == "error"
         if is_error and not text:
-            text = ERROR + _clean(_string(message.get("errorMessage")))
+            text, left_out = _clean(ERROR + _string(message.get("errorMessage")))
     elif role == "toolResult":
         names = _names([message.get("toolName")])
     elif role == "system":
         text = "\n\n".join(filter(None, [text, *_sections(message.get("sections"))]))
     return Content(
         role=_ROLES.get(role, short(role)),
-        kind=_KINDS.get(role, "message"),
+        kind=_SYNTHETIC if role == "user" and _is_synthetic(message) else _KINDS.get(role, "message"),
         text=text,
+        left_out=left_out,
         tool_names=names,
         is_error=is_error,
         thinking_chars=parts.thinking_chars,
         model=short(_string(message.get("model"))) or None,
         provider=short(_string(message.get("provider"))) or None,
     )
+
+
+def _is_synthetic(message: dict[str, Any]) -> bool:
+    """Whether omp says that a program wrote what stands in the user's place."""
+    return message.get("synthetic") is True or message.get("attribution") == "agent"
+
+
+def is_evicted(text: str) -> bool:
+    """Whether text was taken out of a message by the writer of its file."""
+    return any(mark in text for mark in _EVICTED)
 
 
 def short(text: str) -> str:
@@ -98,7 +128,8 @@ class _Parts:
                 self._take(block)
 
     @property
-    def text(self) -> str:
+    def text(self) -> tuple[str, int]:
+        """And how much of it is left out."""
         return _clean("\n".join(self._texts))
 
     @property
@@ -130,14 +161,15 @@ def _command(message: dict[str, Any]) -> Content:
         lines.append(f"[exit code {exit_code}]")
     if message.get("cancelled") is True:
         lines.append("[cancelled]")
-    return Content("tool", "bash_execution", _clean("\n".join(filter(None, lines))), ("bash",), is_error=failed)
+    text, left_out = _clean("\n".join(filter(None, lines)))
+    return Content("tool", "bash_execution", text, left_out, ("bash",), is_error=failed)
 
 
 def _sections(sections: object) -> list[str]:
     """The named parts of a 1.x system prompt; None stands for one that was taken out."""
     if not isinstance(sections, dict):
         return []
-    return [_clean(f"## {name}\n{text}") for name, text in sections.items() if isinstance(text, str) and text]
+    return [_clean(f"## {name}\n{text}")[0] for name, text in sections.items() if isinstance(text, str) and text]
 
 
 def _names(values: list[object]) -> tuple[str, ...]:
@@ -156,5 +188,13 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _clean(text: str) -> str:
-    return without_data_urls(clean(text))
+def _clean(text: str) -> tuple[str, int]:
+    """Text fit to be kept, and how many characters of its middle are left out: what is beyond LONGEST_TEXT."""
+    left_out = 0
+    if len(text) > LONGEST_TEXT:
+        text = without_data_urls(text)  # a picture is long, but what stands for it is not
+        left_out = max(0, len(text) - LONGEST_TEXT)
+    if left_out:
+        head = LONGEST_TEXT // 4 * 3
+        text = text[:head] + text[head + left_out :]
+    return without_data_urls(clean(text)), left_out

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory_pipeline.errors import InputError, NotASession
+from memory_pipeline.sessions.checkpoints import refuse_held_checkpoint
 from memory_pipeline.sessions.exclusion import Exclusion
 from memory_pipeline.sessions.files import SessionFile, unreadable
-from memory_pipeline.sessions.head import read_head
+from memory_pipeline.sessions.head import Head, read_head
 from memory_pipeline.sessions.identity import place, session_id
 from memory_pipeline.sessions.roots import Root, named_root, sessions_root
 from memory_pipeline.sessions.text import clean
@@ -89,15 +90,34 @@ def session_file(path: Path, settings: Settings) -> SessionFile:
     path = path.absolute()
     if any(exclusion.folder(str(folder)) for folder in path.parents):
         raise InputError(f"{path} lies in a folder that MEMORY_EXCLUDE_FOLDERS leaves out.")
-    try:
-        status = path.stat()
-    except OSError as error:
-        raise InputError(unreadable(path, error)) from None
-    found = Found(str(path), _ancestors(path, root.folder), status.st_size, status.st_mtime_ns)
-    file = _identify(found, root, exclusion)
+    file = _identify(_found_at(path, root), root, exclusion)
     if file is None:
         raise InputError(f"{path} belongs to a project that MEMORY_EXCLUDE_PROJECTS leaves out.")
     return file
+
+
+def files_below(folder: Path, say: Callable[[str], None]) -> Iterator[Path]:
+    """Every ``*.jsonl`` file below a folder, by path; look-alikes too. ``say`` gets what can't be read."""
+    found = walk(str(folder), lambda _: False, lambda _, reason: say(clean(reason)))
+    yield from sorted(Path(file.path) for file in found)
+
+
+def named_file(path: Path, settings: Settings) -> SessionFile:
+    """The session in a file that someone asks for by name: also a copy, also one that the settings leave out.
+
+    Raises NotASession for look-alikes, InputError for a file that cannot be read.
+    """
+    root = named_root(settings)
+    path = path.absolute()
+    return _with_id(_found_at(path, root), root, read_head(str(path)))
+
+
+def _found_at(path: Path, root: Root) -> Found:
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:
+        raise InputError(unreadable(path, error)) from None
+    return Found(str(path), _ancestors(path, root.folder), status.st_size, status.st_mtime_ns)
 
 
 def _found(root: Root, exclusion: Exclusion, report: Report) -> Iterator[Found]:
@@ -111,6 +131,11 @@ def _identify(found: Found, root: Root, exclusion: Exclusion) -> SessionFile | N
     head = read_head(found.path)
     if exclusion.project(head.cwd, found.path):
         return None
+    refuse_held_checkpoint(found.path)
+    return _with_id(found, root, head)
+
+
+def _with_id(found: Found, root: Root, head: Head) -> SessionFile:
     # Without a header only the place tells two files of one name apart; asking for it costs a stat per folder.
     folder = "" if head.header_id else place(str(Path(found.path).parent), str(root.folder))
     identity = session_id(found.stem, found.ancestors, head.header_id, folder)

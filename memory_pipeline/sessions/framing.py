@@ -1,16 +1,11 @@
-"""Bytes of a session file → lines → JSON objects, with what was wrong with a line named.
-
-Lines end at LF only: U+2028 and the like stand raw inside JSON strings. What a line means is decided elsewhere.
-"""
+"""A line of a session file → JSON objects, with what was wrong with it named. What they mean is decided elsewhere."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
@@ -24,57 +19,11 @@ _FAILED_RESTARTS = 100
 """Tries before a damaged line is given up: each may cost its whole length."""
 
 _RESTART = re.compile(r'\{\s*"type"\s*:')
+_ESCAPED = re.compile(r"\\.", re.DOTALL)
+_BETWEEN = ", \t\r\ufeff"
+"""What may stand between records on one line."""
+_AROUND = 200
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\)')
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line with its LF. ``raw`` is None where it is longer than LONGEST_LINE; ``complete`` means it has its LF."""
-
-    number: int
-    offset: int
-    raw: bytes | None
-    complete: bool
-
-
-class LineReader:
-    """Iterates over the lines of a stream and hashes the complete ones; one line in memory at a time."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._hash = hashlib.sha256()
-
-    def accept(self, line: Line) -> None:
-        """Count an unfinished last line among the complete ones."""
-        self._hash.update(line.raw or b"")
-
-    @property
-    def sha256(self) -> str:
-        return self._hash.hexdigest()
-
-    def __iter__(self) -> Iterator[Line]:
-        number = offset = 0
-        while raw := self._stream.readline(LONGEST_LINE):
-            number += 1
-            complete = raw.endswith(b"\n")
-            length = len(raw)
-            if complete:
-                self._hash.update(raw)
-            elif length == LONGEST_LINE:
-                whole = self._hash.copy()
-                while raw and not raw.endswith(b"\n"):
-                    whole.update(raw)
-                    raw = self._stream.readline(LONGEST_LINE)
-                    length += len(raw)
-                complete = raw.endswith(b"\n")
-                if complete:
-                    whole.update(raw)
-                    self._hash = whole
-                yield Line(number, offset, None, complete)
-                offset += length
-                continue
-            yield Line(number, offset, raw, complete)
-            offset += length
 
 
 class Parsed(NamedTuple):
@@ -82,6 +31,8 @@ class Parsed(NamedTuple):
 
     records: tuple[Record, ...]
     fault: str | None
+    sources: tuple[bytes, ...] = ()
+    """The bytes of each record without what is around it, where that is more than white space; else empty."""
 
 
 def parse_line(raw: bytes | None) -> Parsed:
@@ -95,9 +46,9 @@ def parse_line(raw: bytes | None) -> Parsed:
     return _one(value)
 
 
-def _one(value: object, *faults: str) -> Parsed:
+def _one(value: object, *faults: str, source: bytes | None = None) -> Parsed:
     if isinstance(value, dict):
-        return Parsed((value,), "; ".join(faults) or None)
+        return Parsed((value,), "; ".join(faults) or None, () if source is None else (source,))
     return Parsed((), "; ".join([*faults, "no JSON object"]))
 
 
@@ -115,17 +66,18 @@ def _salvage(raw: bytes) -> Parsed:
         text = raw.decode(errors="replace")
         faults.append("bytes that are not UTF-8")
     if (value := _load(text, _STRICT)) is not _FAILED:  # lone surrogates: legal, but not for orjson
-        return _one(value, *faults)
+        return _one(value, *faults, source=raw)
     if (value := _load(text, _LENIENT)) is not _FAILED:
-        return _one(value, *faults, "signs or numbers that JSON does not allow")
+        return _one(value, *faults, "signs or numbers that JSON does not allow", source=raw)
     repaired = _ESCAPE.sub(lambda match: r"\\" if match[1] else match[0], text)
     if repaired != text:
         faults.append("wrong escapes")
         if (value := _load(repaired, _LENIENT)) is not _FAILED:
-            return _one(value, *faults)
-    records = tuple(_restarts(repaired))
-    if records:
-        return Parsed(records, "; ".join([*faults, f"damaged or glued records, {len(records)} read"]))
+            return _one(value, *faults, source=raw)
+    found = list(_restarts(repaired))
+    if found:
+        records, sources = zip(*found, strict=True)
+        return Parsed(records, "; ".join([*faults, f"damaged or glued records, {len(found)} read"]), sources)
     return Parsed((), "; ".join([*faults, "no JSON"]))
 
 
@@ -145,16 +97,50 @@ def _load(text: str, decoder: json.JSONDecoder) -> object:
         return _FAILED
 
 
-def _restarts(text: str) -> Iterator[Record]:
-    """The whole records inside a line that is none: a torn one and what was glued to it."""
+def _restarts(text: str) -> Iterator[tuple[Record, bytes]]:
+    """The whole records inside a line that is none, with their bytes: a torn one and what was glued to it."""
     position = failed = 0
+    damaged = _Damaged(text)
     while failed < _FAILED_RESTARTS and (match := _RESTART.search(text, position)):
+        start = match.start()
         try:
-            value, position = _LENIENT.raw_decode(text, match.start())
+            value, position = _LENIENT.raw_decode(text, start)
         except (ValueError, RecursionError):
             failed += 1
             position = match.end()
             continue
+        within = damaged.holds(start, position)
         # A block of the torn record parses too; only entries and headers carry a timestamp.
-        if isinstance(value, dict) and isinstance(value.get("type"), str) and "timestamp" in value:
-            yield value
+        if isinstance(value.get("type"), str) and "timestamp" in value and not within:
+            yield value, text[start:position].encode()
+            damaged.begin(position)
+
+
+class _Damaged:
+    """The damaged record that a stretch of a line belongs to, walked through once, from object to object."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.begin(0)
+
+    def begin(self, at: int) -> None:
+        """Whatever comes from here on belongs to another record."""
+        self._begin = self._walked = at
+        self._has_start = self._text[at : at + _AROUND].lstrip(_BETWEEN).startswith("{")
+        self._in_string = False
+
+    def holds(self, start: int, end: int) -> bool:
+        """Whether an object is a value of the record, such as a tool's argument, rather than written over or behind it.
+
+        A value stands where one may stand, and a comma or bracket follows it.
+        """
+        before = self._text[max(self._begin, start - _AROUND) : start].rstrip(_BETWEEN[1:])
+        after = self._text[end : end + _AROUND].lstrip(_BETWEEN[1:])[:1]
+        quotes = _ESCAPED.sub("", self._text[self._walked : start]).count('"')
+        self._in_string ^= quotes % 2 == 1
+        self._walked = end
+        if not before.strip(_BETWEEN):
+            return after in ("}", "]")
+        if self._has_start and self._in_string:
+            return False
+        return before.endswith((":", "[", ",")) and after in (",", "}", "]")

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from memory_pipeline.errors import NotASession
 from memory_pipeline.sessions.files import open_regular
 from memory_pipeline.sessions.framing import Record, parse_line
-from memory_pipeline.sessions.records import NO_SESSION, is_entry, is_header, is_known_entry, is_title, look_alike
+from memory_pipeline.sessions.records import (
+    NO_SESSION,
+    is_entry,
+    is_header,
+    is_known_entry,
+    is_title,
+    look_alike,
+    look_alike_bytes,
+)
 
 _STEPS = (8 << 10, 1 << 20)
 """Bytes looked at first, and where those decide nothing (a first line of many KB)."""
@@ -33,9 +41,10 @@ def read_head(path: str) -> Head:
             whole = len(start) < size
             if (head := _decide(path, start, whole=whole)) is not None:
                 return head
-    if start.lstrip(b"\0\r\n\t \xef\xbb\xbf").startswith(b"{"):
-        return Head()  # one very long first line
-    raise NotASession(f"{path} {NO_SESSION}.")
+    content = start.lstrip(b"\0\r\n\t \xef\xbb\xbf")
+    if not content or content.startswith(b"{"):
+        return Head()  # one very long first line, or what a crash left in its place
+    raise NotASession(f"{path} {look_alike_bytes(start)}.")
 
 
 def _decide(path: str, start: bytes, *, whole: bool) -> Head | None:
@@ -59,7 +68,7 @@ def _decide(path: str, start: bytes, *, whole: bool) -> Head | None:
     if header:
         return _head(header)
     if others or whole:
-        raise NotASession(f"{path} {NO_SESSION if start.strip() else 'is empty'}.")
+        raise NotASession(f"{path} {NO_SESSION if others else look_alike_bytes(start)}.")
     return None
 
 

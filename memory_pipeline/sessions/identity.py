@@ -23,9 +23,9 @@ def session_id(stem: str, ancestors: Sequence[str], header_id: str, folder: str)
     ``ancestors`` are the stems of the sessions in whose folders the file lies, outermost first; ``folder`` is the path
     that ``place`` gives.
     """
-    name = "_".join([*ancestors, stem])
+    name = "_".join(map(_utf8, [*ancestors, stem]))
     if not header_id:
-        name = f"{name}_{_hash(folder)}"
+        name = f"{name}_{_hash(_utf8(folder))}"
     elif not _holds(name, header_id):
         name = f"{name}_{header_id}"
     safe = _FORBIDDEN.sub("-", name)
@@ -45,6 +45,11 @@ def place(folder: str, root: str) -> str:
 def _hash(text: str) -> str:
     # File names of any bytes come as text that UTF-8 has no form for.
     return digest(text.encode("utf-8", "backslashreplace").decode())[:_HASH]
+
+
+def _utf8(path: str) -> str:
+    """The same text for the same bytes, whatever the machine's locale makes of them."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
 
 
 def _holds(name: str, header_id: str) -> bool:

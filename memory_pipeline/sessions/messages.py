@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from memory_pipeline.documents import RawMessage, Turn
 from memory_pipeline.errors import InputError
-from memory_pipeline.redaction import Redactor
+from memory_pipeline.redaction import Redactor, SessionSecrets
 from memory_pipeline.sessions.content import Content, content_of, short
 from memory_pipeline.sessions.files import open_regular
-from memory_pipeline.sessions.framing import Record, parse_line
+from memory_pipeline.sessions.framing import Record
 from memory_pipeline.sessions.outline import Entry, Outline
 from memory_pipeline.sessions.text import clean, shorten
 from memory_pipeline.sessions.tree import ROOT
 
 _BATCH_CHARS = 1 << 20
 _BATCH_MESSAGES = 1_000
+_PI_ID = re.compile(r"[0-9a-f]{8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""The ids that pi makes are no secrets, and each message has two of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,26 +34,50 @@ class MessageContext:
     message_cap: int
 
 
-def messages(outline: Outline, context: MessageContext, redactor: Redactor) -> Iterator[RawMessage]:
-    """Every message of the file, in file order; a few MB of them in memory at a time.
+def messages(
+    outline: Outline, context: MessageContext, secrets: Redactor | SessionSecrets, *, start: int = 0
+) -> Iterator[RawMessage]:
+    """Every message of the file from entry ``start`` on, in file order; a few MB of them in memory at a time.
 
-    Raises InputError where the file is gone, or an entry is not where the outline saw it (pi rewrites a file when it
-    migrates it): make a new outline then.
+    All text is looked at before the first message is yielded, so that a secret goes also where it stands before the
+    place it is recognised by; ``secrets`` then knows those of this file. Raises InputError where the file is gone, or
+    an entry is not where the outline saw it (pi rewrites a file when it migrates it): make a new outline then.
     """
-    writer = _Writer(outline, context, redactor)
+    if isinstance(secrets, Redactor):
+        secrets = secrets.session()
+    writer = _Writer(outline, context, secrets)
+    with open_regular(outline.path) as stream:
+        names: set[str] = set(writer.names)
+        for batch in _batches(stream, outline, start):
+            secrets.learn([content.text for _, content in batch])
+            names.update(name for _, content in batch for name in content.names)
+        secrets.learn(sorted(names))
+        for batch in _batches(stream, outline, start):
+            yield from writer.write(batch)
+
+
+def contents(outline: Outline) -> Iterator[list[Content]]:
+    """What the messages of the file say, in file order, a few MB at a time. Not redacted. Raises as ``messages``."""
+    with open_regular(outline.path) as stream:
+        for batch in _batches(stream, outline, 0):
+            yield [content for _, content in batch]
+
+
+def _batches(stream: BinaryIO, outline: Outline, start: int) -> Iterator[list[tuple[int, Content]]]:
+    """The contents of the file's messages, each with the index of its entry."""
     batch: list[tuple[int, Content]] = []
     size = 0
-    with open_regular(outline.path) as stream:
-        for index, entry in enumerate(outline.entries):
-            if not entry.is_message:
-                continue
-            content = content_of(_read(stream, entry, outline))
-            batch.append((index, content))
-            size += len(content.text)
-            if size >= _BATCH_CHARS or len(batch) >= _BATCH_MESSAGES:
-                yield from writer.write(batch)
-                batch, size = [], 0
-    yield from writer.write(batch)
+    for index, entry in enumerate(outline.entries):
+        if index < start or not entry.is_message:
+            continue
+        content = content_of(_read(stream, entry, outline))
+        batch.append((index, content))
+        size += len(content.text)
+        if size >= _BATCH_CHARS or len(batch) >= _BATCH_MESSAGES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _read(stream: BinaryIO, entry: Entry, outline: Outline) -> Record:
@@ -61,29 +86,32 @@ def _read(stream: BinaryIO, entry: Entry, outline: Outline) -> Record:
         raw = stream.read(entry.length)
     except OSError as error:
         raise InputError(f"{outline.path} cannot be read: {error.strerror}.") from None
-    if len(raw) != entry.length or zlib.crc32(raw) != entry.crc:
+    record = entry.record_in(raw)
+    if record is None:
         raise InputError(
             f"{outline.path} changed while it was being read: the entry of line {entry.line} is not there any more. "
             "Nothing is lost; it is read again at the next run."
         )
-    return parse_line(raw).records[entry.part]
+    return record
 
 
 class _Writer:
     """Turns contents into documents: counts them per turn, redacts every string of them."""
 
-    def __init__(self, outline: Outline, context: MessageContext, redactor: Redactor) -> None:
+    def __init__(self, outline: Outline, context: MessageContext, secrets: SessionSecrets) -> None:
         self._outline = outline
         self._context = context
-        self._redactor = redactor
+        self._secrets = secrets
         self._redacted: dict[str, str] = {}
-        self._indices: Counter[int] = Counter()
-        self._cwd = self._name(clean(outline.header.cwd))
-        self._project = self._name(clean(context.project))
-        self._origin = self._name(clean(context.origin))
+        self._indices = outline.message_indices()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the messages have in common."""
+        return clean(self._outline.header.cwd), clean(self._context.project), clean(self._context.origin)
 
     def write(self, batch: Sequence[tuple[int, Content]]) -> Iterator[RawMessage]:
-        texts = self._redactor.redact_many(content.text for _, content in batch)
+        texts = self._secrets.redact([content.text for _, content in batch])
         for (index, content), redacted in zip(batch, texts, strict=True):
             yield self._document(index, content, redacted.text, redacted.count)
 
@@ -92,12 +120,12 @@ class _Writer:
         entry, tree = self._outline.entries[index], self._outline.tree
         turn_index = tree.turn_index[index]
         turn_id = Turn.make_id(session_id, turn_index)
-        message_index = self._indices[turn_index]
-        self._indices[turn_index] += 1
+        message_index = self._indices[index]
         parent = tree.parents[index]
+        cwd, project, origin = (self._name(name) for name in self.names)
         names = [self._name(name) for name in content.tool_names]
-        # The hash is of the whole text, so that two long messages that differ in the middle stay two.
-        kept, left_out = shorten(text, cap - cap // 4, cap // 4)
+        # The hash is of all that was read, so that two long messages that differ in the middle stay two.
+        kept, left_out = shorten(text, cap - cap // 4, cap // 4, left_out=content.left_out)
         return RawMessage(
             doc_id=RawMessage.make_id(session_id, turn_id, message_index),
             session_id=session_id,
@@ -115,9 +143,9 @@ class _Writer:
             parent_entry_id=None if parent == ROOT else self._id(self._outline.entries[parent].id),
             on_active_path=tree.on_active_path[index],
             kind=content.kind,
-            cwd=self._cwd,
-            project=self._project,
-            origin=self._origin,
+            cwd=cwd,
+            project=project,
+            origin=origin,
             is_error=content.is_error,
             truncated_chars=left_out,
             thinking_chars=content.thinking_chars,
@@ -128,11 +156,13 @@ class _Writer:
     def _name(self, text: str) -> str:
         """A short string, redacted; the same few come with every message, so each is scanned once."""
         if text not in self._redacted:
-            self._redacted[text] = self._redactor.redact(text).text
+            self._redacted[text] = self._secrets.redact_one(text).text
         return self._redacted[text]
 
     def _optional(self, text: str | None) -> str | None:
         return None if text is None else self._name(text)
 
     def _id(self, text: str | None) -> str | None:
-        return None if text is None else self._redactor.redact(short(text)).text
+        if text is None or _PI_ID.fullmatch(text):
+            return text
+        return self._secrets.redact_one(short(text)).text

@@ -48,9 +48,12 @@ def without_data_urls(text: str) -> str:
     return _DATA_URL.sub(lambda match: placeholder("data", match[1], match[2]), text)
 
 
-def shorten(text: str, head: int, tail: int) -> tuple[str, int]:
-    """The first ``head`` and last ``tail`` characters with the cut stated between, and how many are left out."""
-    left_out = len(text) - head - tail
-    if left_out <= 0:
-        return text, 0
+def shorten(text: str, head: int, tail: int, *, left_out: int = 0) -> tuple[str, int]:
+    """The first ``head`` and last ``tail`` characters with the cut stated between, and how many are left out.
+
+    ``left_out``: characters that are missing in the middle of ``text`` already.
+    """
+    if len(text) <= head + tail:
+        return text, left_out
+    left_out += len(text) - head - tail
     return f"{text[:head]}\n[… {left_out:,} characters left out …]\n{text[len(text) - tail :]}", left_out

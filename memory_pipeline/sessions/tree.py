@@ -1,144 +1,164 @@
 """The tree of a session's entries: repaired parents, turns, the active path. Pure functions over the entries' links.
 
-Every walk is iterative and visits an entry once: chains of thousands of entries are common, and damaged files hold
+An entry mostly follows the one before it, so the tree is a few stretches of such entries: what holds for the first of
+a stretch holds for all of it. Nothing recurses: chains of thousands of entries are common, and damaged files hold
 cycles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memory_pipeline.sessions.bulk import NO_ID, NO_PARENT, UNLINKED, Ints
+from memory_pipeline.sessions.compact import Column
+
+Flags = NDArray[np.bool_]
 
 ROOT = -1
 NO_TURN = -1
 
 
-class Node(Protocol):
-    """What the tree needs to know of an entry."""
+@dataclass(frozen=True, slots=True)
+class Links:
+    """What the tree needs to know of the entries, in file order: keys as ``bulk`` makes them of ids and parents."""
 
-    @property
-    def id(self) -> str | None: ...
-
-    @property
-    def parent_id(self) -> str | None:
-        """None for an entry that says it has no parent."""
-        ...
-
-    @property
-    def linked(self) -> bool:
-        """Whether the entry says anything of its parent; in v1 none does, and each follows the one before it."""
-        ...
-
-    @property
-    def is_user(self) -> bool: ...
+    ids: Ints
+    parents: Ints
+    users: Flags
+    """Whether the entry is a user's message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
     """One value per entry, in file order."""
 
-    parents: tuple[int, ...]
+    parents: Column[int]
     """Index of the parent, ROOT for none."""
-    turn_index: tuple[int, ...]
+    turn_index: Column[int]
     """NO_TURN before the first user message."""
-    on_active_path: tuple[bool, ...]
-    repaired: tuple[int, ...]
+    on_active_path: Column[bool]
+    repaired: Column[int]
     """The entries whose parent was unknown or closed a cycle: they hang on the entry before them."""
     turns: int
     branches: int
     """Ends of the tree: 1 for a straight session, 0 for an empty one."""
 
 
-def arrange(nodes: Sequence[Node]) -> Tree:
-    parents, repaired = _parents(nodes)
-    turn_index, turns = _turns(nodes, parents)
+def arrange(links: Links) -> Tree:
+    parents, repaired = _parents(links)
+    inner = np.zeros(len(parents), np.bool_)
+    inner[parents[parents != ROOT]] = True
+    first = parents != np.arange(-1, len(parents) - 1)  # of a stretch
+    first[:1] = True
+    users = links.users
+    begins = users & ~(users[parents] & (parents != ROOT))
     return Tree(
-        parents=tuple(parents),
-        turn_index=tuple(turn_index),
-        on_active_path=tuple(_active(parents)),
-        repaired=tuple(repaired),
-        turns=turns,
-        branches=len(parents) - len({parent for parent in parents if parent != ROOT}),
+        parents=_column(parents),
+        turn_index=_column(_turns(parents, first | begins, begins)),
+        on_active_path=Column(_active(parents, first)),
+        repaired=_column(repaired),
+        turns=int(begins.sum()),
+        branches=int(len(parents) - inner.sum()),
     )
 
 
-def _parents(nodes: Sequence[Node]) -> tuple[list[int], list[int]]:
+def _column(values: Ints) -> Column[int]:
+    return Column(values.astype(np.int32))
+
+
+def _parents(links: Links) -> tuple[Ints, Ints]:
     """Each entry's parent, and the entries that got theirs by repair.
 
     A parent is the latest earlier entry with that id. Where only a later one has it (lines out of order), that one,
     unless such links close a cycle somewhere: then none of them is trusted.
     """
-    parents: list[int] = []
-    unknown: list[int] = []
-    latest: dict[str, int] = {}
-    for i, node in enumerate(nodes):
-        if not node.linked:
-            parents.append(i - 1)
-        elif node.parent_id is None:
-            parents.append(ROOT)
-        elif node.parent_id in latest:
-            parents.append(latest[node.parent_id])
-        else:
-            parents.append(i - 1)
-            unknown.append(i)
-        if node.id is not None:
-            latest[node.id] = i
-    if not unknown:
-        return parents, []
-    first: dict[str, int] = {}
-    for i, node in enumerate(nodes):
-        if node.id is not None:
-            first.setdefault(node.id, i)
-    forward = {i: first[parent] for i in unknown if (parent := nodes[i].parent_id or "") in first and first[parent] > i}
-    linked = [forward.get(i, parent) for i, parent in enumerate(parents)]
-    if _has_cycle(linked):
+    before = np.arange(-1, len(links.ids) - 1)
+    wanted = links.parents
+    parents = before.copy()
+    parents[wanted == NO_PARENT] = ROOT
+    previous = np.concatenate([[NO_ID], links.ids[:-1]])[: len(wanted)]
+    elsewhere = np.flatnonzero((wanted != previous) & (wanted != UNLINKED) & (wanted != NO_PARENT))
+    if not len(elsewhere):
+        return parents, elsewhere
+    bearers = _Bearers(links.ids)
+    earlier = bearers.latest_before(wanted[elsewhere], elsewhere)
+    parents[elsewhere] = np.where(earlier >= 0, earlier, before[elsewhere])
+    unknown = elsewhere[earlier < 0]
+    if not len(unknown):
         return parents, unknown
-    return linked, [i for i in unknown if i not in forward]
+    later = bearers.first(wanted[unknown])
+    forward = later > unknown
+    linked = parents.copy()
+    linked[unknown[forward]] = later[forward]
+    if forward.any() and _has_cycle(linked):
+        return parents, unknown
+    return linked, unknown[~forward]
 
 
-def _has_cycle(parents: Sequence[int]) -> bool:
-    done = [False] * len(parents)
-    for i in range(len(parents)):
-        walk = []
-        on_walk = set()
-        j = i
-        while j != ROOT and not done[j]:
-            if j in on_walk:
-                return True
-            on_walk.add(j)
-            walk.append(j)
-            j = parents[j]
-        for k in walk:
-            done[k] = True
-    return False
+class _Bearers:
+    """Which entries bear an id, for many ids at once."""
+
+    def __init__(self, ids: Ints) -> None:
+        self._order = np.argsort(ids, kind="stable")
+        self._known, self._starts = np.unique(ids[self._order], return_index=True)
+        self._count = len(ids)
+        # An id's rank and an entry's index in one number, ascending.
+        ranks = np.repeat(np.arange(len(self._known)), np.diff([*self._starts, self._count]))
+        self._pairs = ranks * self._count + self._order
+
+    def latest_before(self, keys: Ints, indices: Ints) -> Ints:
+        """For each key the last bearer before the index; negative where there is none."""
+        ranks, known = self._ranks(keys)
+        places = np.searchsorted(self._pairs, ranks * self._count + indices) - 1
+        found = self._order[places]
+        return np.where(known & (places >= self._starts[ranks]), found, -1)
+
+    def first(self, keys: Ints) -> Ints:
+        """For each key its first bearer; negative where there is none."""
+        ranks, known = self._ranks(keys)
+        return np.where(known, self._order[self._starts[ranks]], -1)
+
+    def _ranks(self, keys: Ints) -> tuple[Ints, Flags]:
+        ranks = np.minimum(np.searchsorted(self._known, keys), len(self._known) - 1)
+        return ranks, (self._known[ranks] == keys) & (keys >= 0)
 
 
-def _turns(nodes: Sequence[Node], parents: Sequence[int]) -> tuple[list[int], int]:
-    """Each entry's turn by the turn rule, and how many turns there are."""
-    turn: list[int | None] = [None] * len(nodes)
-    count = 0
-    for i, node in enumerate(nodes):
-        if node.is_user and not (parents[i] != ROOT and nodes[parents[i]].is_user):
-            turn[i] = count
-            count += 1
-    for i in range(len(nodes)):
-        walk = []
-        j = i
-        while j != ROOT and turn[j] is None:
-            walk.append(j)
-            j = parents[j]
-        found = NO_TURN if j == ROOT else turn[j]
-        for k in walk:
-            turn[k] = found
-    return [NO_TURN if t is None else t for t in turn], count
+def _has_cycle(parents: Ints) -> bool:
+    """Whether some walk along the parents has no end: after as many steps as there are entries it is still going."""
+    ends = np.append(parents, len(parents))  # one more entry behind the last, which is where a root's walk stays
+    ends[ends == ROOT] = len(parents)
+    steps = 1
+    while steps < len(ends):
+        ends = ends[ends]
+        steps *= 2
+    return bool((ends != len(parents)).any())
 
 
-def _active(parents: Sequence[int]) -> list[bool]:
+def _turns(parents: Ints, first: Flags, begins: Flags) -> Ints:
+    """Each entry's turn by the turn rule; a stretch begins where ``first`` says, and with each turn."""
+    heads = np.flatnonzero(first)
+    stretch = np.cumsum(first) - 1
+    above = np.where(begins[heads] | (parents[heads] == ROOT), np.arange(len(heads)), stretch[parents[heads]])
+    while True:  # each stretch up to the one that its turn began with, in steps that double
+        higher = above[above]
+        if np.array_equal(higher, above):
+            break
+        above = higher
+    number = np.where(begins, np.cumsum(begins) - 1, NO_TURN)[heads]
+    turns: Ints = number[above][stretch]
+    return turns
+
+
+def _active(parents: Ints, first: Flags) -> Flags:
     """The path from the last entry to its root: pi does not store its leaf, and takes the last line for it."""
-    active = [False] * len(parents)
-    i = len(parents) - 1
-    while i != ROOT:
-        active[i] = True
-        i = parents[i]
+    active = np.zeros(len(parents), np.bool_)
+    heads = np.maximum.accumulate(np.where(first, np.arange(len(parents)), 0))
+    last = len(parents) - 1
+    while last != ROOT:
+        head = int(heads[last])
+        active[head : last + 1] = True
+        last = int(parents[head])
     return active

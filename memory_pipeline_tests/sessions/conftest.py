@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ import pytest
 
 from memory_pipeline.redaction import Redactor
 from memory_pipeline_tests.redaction.rules import shared_redactor
+from memory_pipeline_tests.support.child import folder_for_all
 
 
 @pytest.fixture(scope="session")
@@ -39,10 +38,5 @@ def _without_root() -> Iterator[None]:
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A temporary folder that other users may enter, which pytest's own is not."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    for path in [folder, *folder.rglob("*")]:
-        if path.is_dir():
-            path.chmod(0o755)
-    shutil.rmtree(folder)
+    with folder_for_all() as folder:
+        yield folder

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_pipeline.sessions.clock import from_mtime, latest_for, parse_time
+from memory_pipeline.sessions.clock import format_time, from_mtime, latest_for, parse_time
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,10 @@ from memory_pipeline.sessions.clock import from_mtime, latest_for, parse_time
     ],
 )
 def test_times_are_kept_as_utc_milliseconds(value: object, expected: str) -> None:
-    assert parse_time(value) == expected
+    time = parse_time(value)
+
+    assert time is not None
+    assert format_time(time) == expected
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ def test_what_is_no_time_is_none(value: object) -> None:
 
 
 def test_the_future_begins_ten_years_after_the_header() -> None:
-    latest = latest_for("2026-02-28T00:00:00.000Z")
+    latest = latest_for(parse_time("2026-02-28T00:00:00.000Z"))
 
     assert parse_time("2036-02-27T00:00:00Z", latest=latest)
     assert parse_time("2099-01-01T00:00:00Z", latest=latest) is None
@@ -38,6 +41,6 @@ def test_the_future_begins_ten_years_after_the_header() -> None:
 
 
 def test_a_modification_time_is_a_time() -> None:
-    assert from_mtime(1777889472345678901) == "2026-05-04T10:11:12.345Z"
-    assert from_mtime(-1) == "1969-12-31T23:59:59.999Z"
-    assert from_mtime(10**30) == "1970-01-01T00:00:00.000Z"
+    assert format_time(from_mtime(1777889472345678901)) == "2026-05-04T10:11:12.345Z"
+    assert format_time(from_mtime(-1)) == "1969-12-31T23:59:59.999Z"
+    assert format_time(from_mtime(10**30)) == "1970-01-01T00:00:00.000Z"

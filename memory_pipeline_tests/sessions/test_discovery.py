@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -195,8 +196,25 @@ LOOK_ALIKES = {
     "blank": (b"\n \n", "is empty"),
     "null": (b"null\n", "no header or entry"),
     "list": (b"[]\n", "no header or entry"),
-    "path": (b"../other.jsonl", "no header or entry"),
-    "binary": (bytes(range(256)) * 50, "no header or entry"),
+    "text": ("Über das Lesen von Dateien\n".encode() * 99, "is a text file: it holds no header or entry"),
+    "link in git": (b"../other.jsonl", "holds only a path"),
+    "link in git far away": ("/home/ann/.pi/agent/sessions/--home-ann-a b--/ü.jsonl\n".encode(), "holds only a path"),
+    "binary": (bytes(range(256)) * 50, "is a binary file: it holds no header or entry"),
+    "gzip": (gzip.compress(encode(header(), user("a", None))), "is a gzip archive"),
+    "html export": (b'<!DOCTYPE html><script id="session-data">eyJoZWFkZXIiOnt9fQ==</script>', "is an HTML page"),
+    "database": (b"SQLite format 3\0" + bytes(500), "is a database"),
+    "json": (b'{\n  "sessions": [\n  ]\n}\n', "holds JSON, but no header or entry"),
+    "command code": (
+        encode({"role": "user", "sessionId": "s", "timestamp": "2026-06-16T05:58:15.580Z", "content": "hi"}),
+        "Command Code",
+    ),
+    "openclaw trajectory": (
+        encode(
+            {"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "session.started", "sessionId": "s"},
+            {"traceSchema": "openclaw-trajectory", "schemaVersion": 1, "type": "context.compiled", "sessionId": "s"},
+        ),
+        "trajectory of OpenClaw",
+    ),
     "subagent": (encode({"version": 1, "recordType": "message", "role": "user", "text": "x"}), "subagent"),
     "claude": (
         encode(
@@ -207,7 +225,10 @@ LOOK_ALIKES = {
     ),
     "json mode": (encode(header(), {"type": "agent_start"}, {"type": "message_end", "message": {}}), "JSON mode"),
     "dsh": (encode({"type": "session", "createdAt": 1, "id": "s"}, {"type": "user/message"}), "another agent"),
-    "v4": (encode({"kind": "header", "version": 4, "createdAt": 1}, {"seq": 1}), "experimental format"),
+    "v4": (
+        encode({"kind": "header", "version": 4, "createdAt": 1}, {"kind": "message", "lane": "main", "seq": 1}),
+        "experimental format",
+    ),
     "copilot": (encode({"type": "session.start", "id": "x", "parentId": None, "data": {}}), "no header or entry"),
 }
 

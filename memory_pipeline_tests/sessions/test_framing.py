@@ -1,37 +1,14 @@
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
 
-from memory_pipeline.sessions import framing
-from memory_pipeline.sessions.framing import LineReader, parse_line
+from memory_pipeline.sessions.framing import parse_line
 from memory_pipeline_tests.sessions.logs import assistant, encode, header, user
 
 
-def lines_of(data: bytes) -> list[tuple[int, int, bytes | None, bool]]:
-    return [(line.number, line.offset, line.raw, line.complete) for line in LineReader(io.BytesIO(data))]
-
-
-def test_lines_end_at_lf_and_nowhere_else() -> None:
-    data = "a\u2028b\u2029c\u0085d\x0be\x0cf\rg\nh".encode()
-    first = len(data) - 1
-
-    assert lines_of(data) == [(1, 0, data[:first], True), (2, first, b"h", False)]
-
-
-def test_a_line_longer_than_the_limit_costs_itself_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(framing, "LONGEST_LINE", 10)
-    data = b"12345678\n" + b"x" * 35 + b"\n" + b"abc\n" + b"y" * 30
-    reader = LineReader(io.BytesIO(data))
-
-    found = [(line.number, line.offset, line.raw, line.complete) for line in reader]
-
-    assert found == [(1, 0, b"12345678\n", True), (2, 9, None, True), (3, 45, b"abc\n", True), (4, 49, None, False)]
-    whole = LineReader(io.BytesIO(data[:49]))
-    assert [line.complete for line in whole] == [True] * 3
-    assert reader.sha256 == whole.sha256, "complete lines are hashed, the unfinished one is not"
+def test_a_line_longer_than_the_limit_is_a_fault() -> None:
     assert parse_line(None).fault
 
 
@@ -97,8 +74,10 @@ def test_json_inside_a_string_is_no_record() -> None:
         b'{"type":"' * 500_000,
         b'{"a":' + b"9" * 10_000 + b"}",
         b"\\" * 2_000_000,
+        b'{"a":[' + b'{"type":"x","timestamp":1},' * 200_000,
+        b'{"a":"' + b'{"type":"x","timestamp":1}' * 200_000,
     ],
-    ids=["brackets", "nested", "restarts", "strings", "digits", "backslashes"],
+    ids=["brackets", "nested", "restarts", "strings", "digits", "backslashes", "values", "glued"],
 )
 def test_hostile_lines_neither_raise_nor_hang(raw: bytes) -> None:
     parse_line(raw)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import tracemalloc
 from pathlib import Path
@@ -23,6 +22,7 @@ from memory_pipeline_tests.sessions.logs import (
     write,
     write_bytes,
 )
+from memory_pipeline_tests.sessions.test_blocks import content_hash
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ def test_an_unfinished_last_line_is_left_for_the_next_time(path: Path) -> None:
     seen = outline(write_bytes(path, whole + torn))
 
     assert [e.id for e in seen.entries] == ["a"]
-    assert seen.content_sha256 == hashlib.sha256(whole).hexdigest()
+    assert seen.content_sha256 == content_hash(whole)
     assert reasons(seen) == [(3, "unfinished last line, left for the next time")]
 
 
@@ -185,7 +185,7 @@ def test_a_last_line_that_only_lacks_its_line_end_counts(path: Path) -> None:
     seen = outline(write_bytes(path, data))
 
     assert [e.id for e in seen.entries] == ["a", "b"]
-    assert seen.content_sha256 == hashlib.sha256(data).hexdigest()
+    assert seen.content_sha256 == content_hash(data)
     assert seen.problem_count == 0
 
 
@@ -193,14 +193,14 @@ def test_a_tail_of_nul_bytes_is_no_content(path: Path) -> None:
     whole = encode(header(), user("a", None))
     seen = outline(write_bytes(path, whole + b"\0" * 100_000))
 
-    assert seen.content_sha256 == hashlib.sha256(whole).hexdigest()
+    assert seen.content_sha256 == content_hash(whole)
     assert seen.problem_count == 1
 
 
 def test_a_header_alone_is_a_session_without_messages(path: Path) -> None:
     seen = outline(write(path, header()))
 
-    assert (seen.entries, seen.tree.turns, seen.tree.branches) == ((), 0, 0)
+    assert (len(seen.entries), seen.tree.turns, seen.tree.branches) == (0, 0, 0)
     assert seen.session_started_at == seen.ended_at == "2026-01-01T00:00:00.000Z"
 
 
@@ -299,4 +299,4 @@ def test_memory_grows_with_entries_not_with_their_size(path: Path) -> None:
 
     assert len(seen.entries) == 401
     assert size > 40_000_000
-    assert peak < 3_000_000
+    assert peak < 6_000_000

@@ -63,6 +63,32 @@ def test_every_message_of_every_file_is_there(recorded: Read, labelled: Read) ->
     assert files == 23 + 24
 
 
+EXPLAINED = {
+    # 0.73.1 wrote header and prompt again when it found no answer in the file.
+    "dup-header-0.73.1": [(3, "another header"), (4, "entry repeated")],
+    # The torn record is lost; another process's header is glued to it.
+    "torn-tail-glued-0.73.1": [(2, "damaged or glued records, 1 read"), (2, "another header")],
+    "torn-tail-repaired-1.6.0": [(2, "no JSON")],
+    # 0.73.1 leaves label lines out of a clone to which others point.
+    "2026-11-30T20-13-17-414Z": [(7, "unknown parent; hung on the entry before it")],
+}
+
+
+def test_every_problem_of_the_shared_files_is_explained(shared_data: Path) -> None:
+    found: dict[str, list[tuple[int, str]]] = {}
+    files = 0
+    for folder in (shared_data / "pi-sessions", shared_data / "evalset" / "sessions"):
+        discovery = discover(load_settings(env_file=None, sessions_dir=folder))
+        assert discovery.refused == discovery.problems == ()
+        for file in discovery.files:
+            files += 1
+            if problems := reasons(outline(file)):
+                found[file.path.stem.split("_")[0]] = problems
+
+    assert files == 26 + 24
+    assert found == EXPLAINED
+
+
 def damaged(seen: Outline) -> bool:
     return seen.path.parent.name == "damaged"
 
