@@ -7,7 +7,7 @@ from collections.abc import Callable
 from memory_pipeline.distillation.contract import DistillationEngine, Draft, Outcome, SessionDistiller
 from memory_pipeline.distillation.extractive import ExtractiveEngine
 from memory_pipeline.distillation.llm import LlmEngine
-from memory_pipeline.distillation.summaries import to_summary, turn_fingerprint
+from memory_pipeline.distillation.summaries import known_fingerprint, to_summary, turn_fingerprint
 from memory_pipeline.models.contract import ChatModel
 from memory_pipeline.settings import Settings
 
@@ -18,6 +18,7 @@ __all__ = [
     "LlmEngine",
     "Outcome",
     "SessionDistiller",
+    "known_fingerprint",
     "open_engine",
     "to_summary",
     "turn_fingerprint",

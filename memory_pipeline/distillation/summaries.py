@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_pipeline.distillation.contract import DistillationEngine, Draft
-from memory_pipeline.documents import SourceRef, Summary, Turn, digest
+from memory_pipeline.documents import DistillationState, SourceRef, Summary, Turn, digest
 
 
 def turn_fingerprint(turn: Turn, engine: DistillationEngine) -> str:
@@ -11,8 +11,19 @@ def turn_fingerprint(turn: Turn, engine: DistillationEngine) -> str:
 
     Nothing of the session is in it, so the same turn in a fork has the same one. May raise what ``engine.model`` does.
     """
+    return _fingerprint(turn, engine.name, engine.prompt_version, engine.model)
+
+
+def known_fingerprint(turn: Turn, state: DistillationState) -> str | None:
+    """The fingerprint that the turn would have had, had it been distilled as its state says; None if it never was."""
+    if state.fingerprint is None:
+        return None
+    return _fingerprint(turn, state.engine or "", state.prompt_version or "", state.model or "")
+
+
+def _fingerprint(turn: Turn, engine: str, prompt_version: str, model: str) -> str:
     place = "active" if turn.on_active_path else "abandoned"
-    return digest(turn.fingerprint, turn.text, place, engine.name, engine.prompt_version, engine.model)
+    return digest(turn.fingerprint, turn.text, place, engine, prompt_version, model)
 
 
 def to_summary(draft: Draft, turn: Turn, *, model: str, prompt_version: str, summarized_at: str) -> Summary:

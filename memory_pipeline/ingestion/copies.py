@@ -33,14 +33,19 @@ def settle_copies(keys: Collection[str], *, store: MemoryStore, left: Collection
     """
     copies = 0
     for batch in batched(sorted({*keys, *left} - {""}), _BATCH):
-        groups: dict[str, list[Turn]] = defaultdict(list)
-        for turn in store.scan(Turn, {"copy_key": batch}):
-            groups[turn.copy_key].append(turn)
-        for key, turns in sorted(groups.items()):
-            if len(turns) > 1 or key in left:
-                copies += len(turns) - 1
-                _settle(_oldest_first(turns, store), store)
+        for key, count in sorted(store.group_count(Turn, "copy_key", {"copy_key": batch}).items()):
+            if count > 1 or key in left:
+                copies += count - 1
+                _settle(_oldest_first(list(store.scan(Turn, {"copy_key": key})), store), store)
     return copies
+
+
+def release_copies(turns: Iterable[Turn], *, store: MemoryStore) -> None:
+    """Let the messages of turns that are copies no longer point to nobody's."""
+    for turn in turns:
+        _mark(_messages(turn, store), (), store)
+        if turn.turn_index == 0:
+            _mark(_opening(turn, store), (), store)
 
 
 def _oldest_first(turns: Sequence[Turn], store: MemoryStore) -> list[Turn]:

@@ -6,29 +6,35 @@ at any time. The manifest's three hashes say how far a session has come (see doc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from memory_pipeline.documents import DistillationState, Problem, RawMessage, SessionManifest, Turn
+from memory_pipeline.documents import Problem, RawMessage, SessionManifest
 from memory_pipeline.errors import InputError, StoreError
-from memory_pipeline.ingestion.batches import batched
-from memory_pipeline.ingestion.copies import settle_copies
+from memory_pipeline.ingestion.batches import batched_by
+from memory_pipeline.ingestion.grouping import group_session, stored_messages
+from memory_pipeline.ingestion.history import Places, is_poorer, is_same
 from memory_pipeline.ingestion.planning import same_file
-from memory_pipeline.redaction import Redactor
+from memory_pipeline.ingestion.repairing import known_secrets, redacted, repair_session
+from memory_pipeline.redaction import Redactor, SessionSecrets
 from memory_pipeline.sessions import (
     READER_VERSION,
     MessageContext,
+    SavedOutline,
     SessionFile,
     build_manifest,
-    group_turns,
+    load_outline,
     messages,
     outline,
     project_of,
+    save_outline,
 )
 from memory_pipeline.settings import Settings
-from memory_pipeline.stores.contract import MemoryStore, Refused
+from memory_pipeline.stores.contract import MemoryStore, Range, Refused
 
-BATCH = 200  # messages compared and written at a time: some MB at most, and a short transaction
+BATCH = 200  # messages compared and written at a time, which makes for short transactions
+BATCH_CHARS = 2_000_000  # or fewer, where they are long
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,12 @@ def record_session(file: SessionFile, *, store: MemoryStore, redactor: Redactor,
     if stored is not None and _same_file(stored, file):
         return Recorded(stored, changed=False)
     try:
-        shape = outline(file)
+        shape = outline(file, load_outline(_outlines(settings), file.session_id))
         project = project_of(shape.header.cwd)
         manifest = build_manifest(file, shape, redactor, settings.origin, project)
     except (InputError, OSError) as error:
-        manifest = _quarantined(file, stored, redactor.redact(str(error)).text, settings)
+        path, reason = (redactor.redact(text).text for text in (str(file.path), str(error)))
+        manifest = _quarantined(file, stored, path, reason, settings)
     if stored is not None:
         manifest = manifest.model_copy(update=_carried_over(stored, manifest))
     write_manifest(store, manifest)
@@ -72,63 +79,134 @@ def ingest_messages(file: SessionFile, *, store: MemoryStore, redactor: Redactor
 
     Raises InputError where the file changed so much while being read that it has to be read again.
     """
-    done = Ingested()
     manifest = require_manifest(store, file.session_id)
     if manifest.quarantine or _is_ingested(manifest):
-        done.unchanged = manifest.messages
-        return done
-    shape = outline(file)
+        return Ingested(unchanged=manifest.messages)
+    try:
+        return _ingest(file, manifest, store, redactor, settings)
+    except InputError as error:  # paths can hold secrets, and this goes into logs
+        raise InputError(redactor.redact(str(error)).text) from None
+
+
+def _ingest(
+    file: SessionFile, manifest: SessionManifest, store: MemoryStore, redactor: Redactor, settings: Settings
+) -> Ingested:
+    earlier = _resumable(manifest, store, settings)
+    shape = outline(file, earlier)
+    start = 0 if earlier is None else min(shape.resumed_at, shape.changed_from)
     context = MessageContext(
         session_id=file.session_id,
         project=manifest.project,
         origin=manifest.origin,
         message_cap=settings.message_cap,
     )
-    seen = 0
-    refused: list[Refused] = []
-    for batch in batched(messages(shape, context, redactor), BATCH):
-        seen += len(batch)
-        fresh, kept = _without_poorer(store, batch, same_reader=manifest.indexed_sha256 is not None)
-        result = store.upsert(RawMessage, fresh)
-        done.written += result.written
-        done.unchanged += result.unchanged
-        done.kept += kept
-        refused.extend(result.refused)
-    done.refused = tuple(refused)
-    lost = store.count(RawMessage, {"session_id": file.session_id}) - seen
+    reread = manifest.indexed_sha256 is None
+    secrets = redactor.session()
+    taken = _take_in(messages(shape, context, secrets, start=start), store, secrets, reread=reread)
+    if taken is None:
+        places = Places(stored_messages(file.session_id, store))
+        start, secrets = 0, redactor.session()
+        taken = _take_in(messages(shape, context, secrets), store, secrets, reread=reread, places=places)
+        assert taken is not None, "with places every message has its own"
+    before = int(shape.entries.are_messages()[:start].sum())
+    lost = store.count(RawMessage, {"session_id": file.session_id}) - taken.seen - before
+    if secrets.known and (taken.met or before or lost > 0):
+        # What was stored before a secret was known may hold it, and what was made of that.
+        repair_session(file.session_id, known_secrets(secrets), store=store)
+    history = _history_problems(taken.kept, lost)
     manifest = manifest.model_copy(
         update={
             "indexed_sha256": shape.content_sha256,
             "content_sha256": shape.content_sha256,
-            "problems": manifest.problems + _history_problems(done.kept, lost) + _refusals(refused),
-            "problem_count": manifest.problem_count + (done.kept > 0 or lost > 0) + len(refused),
+            "problems": manifest.problems + history + _refusals(taken.refused),
+            "problem_count": manifest.problem_count + len(history) + len(taken.refused),
         }
     )
-    write_manifest(store, manifest)
-    return done
+    write_manifest(store, redacted([manifest], known_secrets(secrets))[0])
+    save_outline(_outlines(settings), file.session_id, shape)
+    return Ingested(written=taken.written, unchanged=taken.unchanged, kept=taken.kept, refused=tuple(taken.refused))
+
+
+def _resumable(manifest: SessionManifest, store: MemoryStore, settings: Settings) -> SavedOutline | None:
+    """What reading may begin with instead of the file's start.
+
+    Only if all before it is stored, and holds no secret: what is new may repeat one without being recognised by itself.
+    """
+    earlier = load_outline(_outlines(settings), manifest.doc_id)
+    if earlier is None or earlier.content_sha256 != manifest.indexed_sha256:
+        return None
+    secrets = store.count(RawMessage, {"session_id": manifest.doc_id, "redactions": Range(gte=1)})
+    return None if secrets else earlier
+
+
+def _outlines(settings: Settings) -> Path:
+    return settings.data_dir / "outlines"
+
+
+@dataclass(slots=True)
+class _Taken:
+    """What became of a file's messages, in documents.
+
+    ``met``: those that were stored before; ``kept``: those of them whose stored text is richer.
+    """
+
+    seen: int = 0
+    met: int = 0
+    written: int = 0
+    unchanged: int = 0
+    kept: int = 0
+    refused: list[Refused] = field(default_factory=list)
+
+
+def _take_in(
+    found: Iterable[RawMessage],
+    store: MemoryStore,
+    secrets: SessionSecrets,
+    *,
+    reread: bool,
+    places: Places | None = None,
+) -> _Taken | None:
+    """Store the messages of a file; None as soon as one stands where the store has another, and places are needed."""
+    taken = _Taken()
+    for batch in batched_by(found, BATCH, lambda message: len(message.content), BATCH_CHARS):
+        placed = batch if places is None else [places.place(message) for message in batch]
+        stored = {message.doc_id: message for message in store.get(RawMessage, [m.doc_id for m in placed])}
+        fresh: list[RawMessage] = []
+        for message in placed:
+            old = stored.get(message.doc_id)
+            if old is None:
+                fresh.append(message)
+                continue
+            if places is None and not is_same(old, message):
+                return None
+            taken.met += 1
+            poorer = is_poorer(old, message, reread=reread)
+            taken.kept += poorer
+            fresh.append(
+                _kept(old, message, secrets) if poorer else message.model_copy(update={"copy_of": old.copy_of})
+            )
+        result = store.upsert(RawMessage, fresh)
+        taken.seen += len(batch)
+        taken.written += result.written
+        taken.unchanged += result.unchanged
+        taken.refused.extend(result.refused)
+    return taken
+
+
+def _kept(old: RawMessage, new: RawMessage, secrets: SessionSecrets) -> RawMessage:
+    """The stored message with its place in today's tree, and without the secrets that are known today."""
+    place = {"on_active_path": new.on_active_path, "parent_entry_id": new.parent_entry_id}
+    return redacted([old.model_copy(update=place)], known_secrets(secrets))[0]
 
 
 def build_turns(session_id: str, *, store: MemoryStore) -> Ingested:
     """Group the session's stored messages into turns. A turn whose text is new or changed waits to be distilled."""
-    done = Ingested()
     manifest = require_manifest(store, session_id)
     if manifest.indexed_sha256 is None or manifest.grouped_sha256 == manifest.indexed_sha256:
-        done.unchanged = manifest.turns
-        return done
-    raw = store.scan(RawMessage, {"session_id": session_id}, order=("turn_index", "message_index"))
-    keys: set[str] = set()
-    left: set[str] = set()
-    for batch in batched(group_turns(raw), BATCH):
-        turns, replaced = _with_state(store, batch)
-        keys.update(turn.copy_key for turn in turns)
-        left.update(replaced)
-        result = store.upsert(Turn, turns)
-        done.written += result.written
-        done.unchanged += result.unchanged
-        done.refused += result.refused
-    done.copies = settle_copies(keys, left=left, store=store)
+        return Ingested(unchanged=manifest.turns)
+    done = group_session(session_id, store=store)
     write_manifest(store, manifest.model_copy(update={"grouped_sha256": manifest.indexed_sha256}))
-    return done
+    return Ingested(written=done.written, unchanged=done.unchanged, copies=done.copies, refused=tuple(done.refused))
 
 
 def manifest_of(store: MemoryStore, session_id: str) -> SessionManifest | None:
@@ -175,31 +253,11 @@ def _is_ingested(manifest: SessionManifest) -> bool:
     return manifest.indexed_sha256 == manifest.content_sha256
 
 
-def _without_poorer(
-    store: MemoryStore, batch: Sequence[RawMessage], *, same_reader: bool
-) -> tuple[list[RawMessage], int]:
-    """The messages of a batch that may be written, and how many may not.
-
-    A stored message keeps its place against another one (a rewritten file), and its text against a shorter version
-    of itself (old text evicted by a fork of pi, a cut tool output), unless it is only now read differently.
-    """
-    stored = {m.doc_id: m for m in store.get(RawMessage, [m.doc_id for m in batch])}
-    fresh: list[RawMessage] = []
-    for message in batch:
-        old = stored.get(message.doc_id)
-        if old is None or (
-            (old.role, old.message_timestamp) == (message.role, message.message_timestamp)
-            and (not same_reader or len(message.content) >= len(old.content))
-        ):
-            fresh.append(message)
-    return fresh, len(batch) - len(fresh)
-
-
 def _history_problems(kept: int, lost: int) -> list[Problem]:
     if not kept and lost <= 0:
         return []
     reason = (
-        f"the file was rewritten: {max(lost, 0)} messages are gone and {kept} are other or shorter than before; "
+        f"the file was rewritten: {max(lost, 0)} messages are gone and {kept} say less than before; "
         "what was ingested is kept"
     )
     return [Problem(line=0, reason=reason)]
@@ -209,34 +267,15 @@ def _refusals(refused: Sequence[Refused]) -> list[Problem]:
     return [Problem(line=0, reason=f"message {r.doc_id} was not stored: {r.field} {r.reason}") for r in refused[:20]]
 
 
-def _with_state(store: MemoryStore, turns: Sequence[Turn]) -> tuple[list[Turn], set[str]]:
-    """The turns with what is known of their distillation, where their text is still the same; and the copy keys that
-    some of them had before.
-    """
-    stored = {turn.doc_id: turn for turn in store.get(Turn, [turn.doc_id for turn in turns])}
-    known: list[Turn] = []
-    left: set[str] = set()
-    for turn in turns:
-        old = stored.get(turn.doc_id)
-        if old is None:
-            known.append(turn)
-            continue
-        same = (old.fingerprint, old.on_active_path) == (turn.fingerprint, turn.on_active_path)
-        state = old.distillation if same else DistillationState()
-        copy_of = old.copy_of if old.copy_key == turn.copy_key else None
-        known.append(turn.model_copy(update={"distillation": state, "copy_of": copy_of}))
-        if old.copy_key not in ("", turn.copy_key):
-            left.add(old.copy_key)
-    return known, left
-
-
-def _quarantined(file: SessionFile, stored: SessionManifest | None, reason: str, settings: Settings) -> SessionManifest:
+def _quarantined(
+    file: SessionFile, stored: SessionManifest | None, path: str, reason: str, settings: Settings
+) -> SessionManifest:
     """The manifest of a file that could not be read: what was known of it stays."""
     if stored is not None:
         return stored.model_copy(update={"quarantine": reason})
     return SessionManifest.model_validate(
         {
-            "doc_id": file.session_id, "path": str(file.path), "format": "unreadable", "header": {}, "cwd": "",
+            "doc_id": file.session_id, "path": path, "format": "unreadable", "header": {}, "cwd": "",
             "project": "", "origin": settings.origin, "started_at": "1970-01-01T00:00:00.000Z",
             "ended_at": "1970-01-01T00:00:00.000Z", "entries": 0, "messages": 0, "turns": 0, "branches": 0,
             "size": file.size, "mtime_ns": file.mtime_ns, "content_sha256": "", "reader_version": READER_VERSION,

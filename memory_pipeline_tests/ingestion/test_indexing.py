@@ -78,13 +78,68 @@ def touch(path: Path) -> None:
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + 5_000_000_000))
 
 
-def test_a_rewritten_file_takes_no_message_s_place(log: Path, index: Indexer) -> None:
+def test_a_rewritten_file_takes_no_message_s_place_and_what_is_new_in_it_comes_in_behind(
+    log: Path, index: Indexer
+) -> None:
     index(write(log, *FIRST))
     other = [at(user("x1", None, "Something else entirely?"), 1), at(assistant("y1", "x1", "Yes, entirely."), 2)]
     rewritten = index(write(log, *other, *(at(row, 3) for row in SECOND)))
-    assert contents(index)[:2] == ["Which port?", "Port 4173."]
-    assert rewritten.raw.kept == 2
-    assert any("2 are other" in reason for reason in rewritten.problems)
+    assert contents(index) == [
+        "Which port?", "Port 4173.", "Something else entirely?", "Yes, entirely.", "Which host?", "Host zeta.",
+    ]  # fmt: skip
+    assert any("2 messages are gone" in reason for reason in rewritten.problems)
+
+
+def test_a_turn_that_another_process_wrote_away_stays_and_the_next_one_is_no_other(log: Path, index: Indexer) -> None:
+    third = [at(user("u3", "a2", "And the user?"), 5), at(assistant("a3", "u3", "User deploy."), 6)]
+    index(write(log, *FIRST, *SECOND))
+    rows = [*FIRST, *({**row, "parentId": "a1" if row["id"] == "u3" else "u3"} for row in third)]
+    index(write(log, *rows))
+    everything = ["Which port?", "Port 4173.", "Which host?", "Host zeta.", "And the user?", "User deploy."]
+    assert contents(index) == everything
+    assert [turn.turn_index for turn in index.turns()] == [0, 1, 2]
+    grown = index(write(log, *rows, at(assistant("a3b", "a3", "Since May."), 7)))
+    assert contents(index) == [*everything, "Since May."]
+    assert grown.raw.written == 1
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [
+        "[Compacted history content evicted to durable cold storage]",
+        "Port [Session persistence truncated large content]",
+    ],
+)
+def test_a_placeholder_takes_no_text_away_however_long_it_is(log: Path, index: Indexer, gone: str) -> None:
+    index(write(log, *FIRST))
+    evicted = index(write(log, FIRST[0], assistant("a1", "u1", gone), *SECOND))
+    assert contents(index) == ["Which port?", "Port 4173.", "Which host?", "Host zeta."]
+    assert evicted.raw.kept == 1
+    assert any("1 say less" in reason for reason in evicted.problems)
+
+
+def test_new_ids_that_pi_gives_when_it_migrates_a_file_make_no_new_messages(log: Path, index: Indexer) -> None:
+    old = [{k: v for k, v in at(row, n).items() if k not in ("id", "parentId")} for n, row in enumerate(FIRST + SECOND)]
+    log.write_bytes(encode({**header(), "version": 1}, *old))
+    index(log)
+    ids = ["0a", "0b", "0c", "0d"]
+    migrated = [{**row, "id": ids[n], "parentId": ids[n - 1] if n else None} for n, row in enumerate(old)]
+    index(write(log, *migrated, at(assistant("0e", "0d", "Or host eta."), 9)))
+    assert contents(index) == ["Which port?", "Port 4173.", "Which host?", "Host zeta.", "Or host eta."]
+    index(write(log, *({**row, "id": f"1{row['id']}", "parentId": None} for row in migrated)))
+    assert len(index.messages()) == 5
+
+
+def test_a_file_without_times_or_ids_is_not_doubled_when_it_grows(log: Path, index: Indexer) -> None:
+    """Its messages take the time that the file was changed last, which is another one each time."""
+    rows = [{"type": "message", "message": row["message"]} for row in FIRST + SECOND]
+    log.write_bytes(encode(*rows[:2]))
+    index(log)
+    with log.open("ab") as file:
+        file.write(encode(*rows[2:]))
+    touch(log)
+    index(log)
+    assert contents(index) == ["Which port?", "Port 4173.", "Which host?", "Host zeta."]
 
 
 def test_a_message_that_was_cut_keeps_its_full_text_and_one_that_got_longer_takes_it(log: Path, index: Indexer) -> None:
