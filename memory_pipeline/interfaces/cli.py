@@ -77,6 +77,17 @@ def show(
 
 
 @app.command()
+def inspect(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Session files, or folders of them.")],
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
+) -> None:
+    """What is in session files: turns, branches, problems, secrets. Reads them only; no store is touched."""
+    from memory_pipeline.interfaces.inspect import inspect as command
+
+    raise typer.Exit(command(paths, as_json=as_json))
+
+
+@app.command()
 def status(as_json: Annotated[bool, typer.Option("--json", help="A JSON object.")] = False) -> None:
     """What is indexed, what waits, what failed, where it all is."""
     from memory_pipeline.interfaces.status import status as command
@@ -95,6 +106,31 @@ def export(
     if tier is not None and tier not in TIERS:
         raise typer.BadParameter(f"{tier!r} is no tier; one of {', '.join(TIERS)}", param_hint="--tier")
     command(tier=tier, project=project)
+
+
+@app.command()
+def redact(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Text files, and folders of them.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write copies without secrets into this folder.")] = None,
+    store: Annotated[bool, typer.Option("--store", help="Look at all that is stored, and repair it.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON list (of --store: an object).")] = False,
+) -> None:
+    """What would be redacted in text files; with --out, copies without it; with --store, the memories repaired."""
+    if store:
+        from memory_pipeline.interfaces.redact_store import redact_store
+
+        if paths or out:
+            raise typer.BadParameter("goes without files and without --out", param_hint="--store")
+        redact_store(as_json=as_json)
+        return
+    from memory_pipeline.interfaces.redact import redact_files
+
+    if not paths:
+        raise typer.BadParameter("name a file or a folder", param_hint="PATHS")
+    for path in paths:
+        if not path.exists():
+            raise typer.BadParameter(f"{path} does not exist", param_hint="PATHS")
+    redact_files(paths, to=out, as_json=as_json)
 
 
 @app.command()

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from filelock import FileLock, Timeout
 from rich.markup import escape
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, w
 from memory_pipeline.ingestion.progress import Budget
 from memory_pipeline.ingestion.status import StoreStatus, estimate_seconds, store_status
 from memory_pipeline.interfaces.examples import EXAMPLES_SUFFIX, settings_for
+from memory_pipeline.interfaces.locking import only_run
 from memory_pipeline.interfaces.models import fetch_models
 from memory_pipeline.interfaces.terminal import (
     TerminalProgress,
@@ -33,7 +33,6 @@ from memory_pipeline.interfaces.terminal import (
     without_credentials,
 )
 from memory_pipeline.models import open_chat, open_embedder
-from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
 from memory_pipeline.stores.contract import MemoryStore
@@ -71,7 +70,7 @@ def run(request: RunRequest) -> int:
             "memory-pipeline run --sessions DIR"
         )
         return 0
-    with _only_run(settings):
+    with only_run(settings):
         _check_space(settings)
         with open_store(settings) as store:
             if request.reembed:
@@ -98,22 +97,6 @@ def run(request: RunRequest) -> int:
         err.print(f"[red]Failed:[/] {escape(unanswered)}")
     _next_steps(after, on_examples=settings.data_dir.name.endswith(EXAMPLES_SUFFIX))
     return 1 if failures else 0
-
-
-@contextmanager
-def _only_run(settings: Settings) -> Iterator[None]:
-    """One run at a time in a data folder. The lock goes with the process, however that ends."""
-    lock = FileLock(private_folder(settings.data_dir) / "run.lock", mode=0o600)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        raise InputError(
-            f"Another memory-pipeline run is at work on {settings.data_dir}; try again when it has ended."
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _check_space(settings: Settings) -> None:

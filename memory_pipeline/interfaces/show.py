@@ -24,7 +24,10 @@ def show(doc_id: str) -> None:
     if isinstance(found, TracedMemory):
         _memory(found.memory)
         for message in found.messages:
-            _message(message)
+            if message.copy_of is None:
+                _message(message)
+        for session_id in dict.fromkeys(message.session_id for message in found.messages if message.copy_of):
+            out.print(f"\n[dim]the same in a fork: session {escape(session_id)}[/]")
         for missing in found.missing:
             out.print(f"[red]cites {escape(missing)}, which is not in the store[/]")
     elif isinstance(found, TracedTurn):
