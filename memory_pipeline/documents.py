@@ -167,7 +167,12 @@ class DistillationState(Part):
     attempts: Integer = 0
     error: Stored | None = None
     memories: Integer = 0
+    dropped: Annotated[list[str], FieldType.STORED] = Field(default_factory=list)
+    """Why proposed memories were not kept, one reason each."""
+    parts: Integer = 1
+    """Calls that the turn was split into."""
     cut_chars: Integer = 0
+    """Characters of the turn that no call held."""
     prompt_tokens: Integer = 0
     completion_tokens: Integer = 0
     seconds: Float = 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memory_pipeline.distillation.contract import DistillationEngine, Draft, Outcome, SessionDistiller
+from memory_pipeline.distillation.contract import DistillationEngine, Draft, Mention, Outcome, SessionDistiller
 from memory_pipeline.distillation.extractive import ExtractiveEngine
 from memory_pipeline.distillation.llm import LlmEngine
 from memory_pipeline.distillation.summaries import known_fingerprint, to_summary, turn_fingerprint
@@ -16,6 +16,7 @@ __all__ = [
     "Draft",
     "ExtractiveEngine",
     "LlmEngine",
+    "Mention",
     "Outcome",
     "SessionDistiller",
     "known_fingerprint",

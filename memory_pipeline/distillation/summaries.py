@@ -40,7 +40,7 @@ def to_summary(draft: Draft, turn: Turn, *, model: str, prompt_version: str, sum
         project=turn.project,
         origin=turn.origin,
         evidence=list(draft.evidence),
-        language=turn.language,
+        language=draft.language or turn.language,
         trust=draft.trust,
         prompt_version=prompt_version,
     )

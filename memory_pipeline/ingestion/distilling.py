@@ -174,6 +174,8 @@ def _distil_turn(
         attempts=turn.distillation.attempts + 1,
         error=outcome.error,
         memories=len(outcome.drafts),
+        dropped=list(outcome.dropped),
+        parts=outcome.parts,
         cut_chars=outcome.cut_chars,
         prompt_tokens=outcome.prompt_tokens,
         completion_tokens=outcome.completion_tokens,
