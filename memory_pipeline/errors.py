@@ -9,7 +9,8 @@ MemoryPipelineError
 └─ ModelError
    ├─ ModelOutage        no answer: refused, timed out, 429 or 5xx after retries; worth trying again later
    ├─ ModelRefused       the server said no to this request (4xx): wrong model name, wrong key, bad input
-   │  └─ InputTooLong    the request holds more tokens than the model's context
+   │  ├─ InputTooLong    the request holds more tokens than the model's context
+   │  └─ KeyRefused      nobody is let in with this key, or without one
    ├─ ModelAnswerError   it answered, but not with what was asked for; costs that input only
    └─ ModelFileError     a model file is missing, cut short or not what was pinned
 """
@@ -53,6 +54,10 @@ class ModelRefused(ModelError):
 
 class InputTooLong(ModelRefused):
     """The request holds more tokens than the model's context."""
+
+
+class KeyRefused(ModelRefused):
+    """The server lets nobody in with this key, or without one."""
 
 
 class ModelAnswerError(ModelError):

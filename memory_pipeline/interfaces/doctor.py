@@ -15,13 +15,15 @@ from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.status import store_status
 from memory_pipeline.interfaces.terminal import out, size, without_credentials
-from memory_pipeline.models import open_chat, open_embedder, probe_server
+from memory_pipeline.models import open_chat, open_embedder, probe_server, same_model
+from memory_pipeline.models.contract import Abilities, ChatModel
 from memory_pipeline.models.installed import verify
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import open_store, store_exists
 
 COMMON_LLAMA = "http://localhost:8080"
+COMFORTABLE_CONTEXT = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,9 @@ def _distilling(settings: Settings) -> Finding:
     if settings.distiller_kind == "llm":
         with closing(open_chat(settings)) as chat:
             where = without_credentials(settings.llama_url) if settings.llama_url else f"{settings.chat_gguf}, run here"
-            return Finding("distilling", True, f"{chat.model} at {where}, context of {chat.context_tokens} tokens")
+            can = [f"{chat.model} at {where}", f"context of {chat.context_tokens} tokens", *_abilities(chat.abilities)]
+            remedies = list(_remedies(chat, settings))
+            return Finding("distilling", not remedies or None, "; ".join([", ".join(can), *remedies]))
     server = probe_server(COMMON_LLAMA)
     if server is not None:
         return Finding(
@@ -123,6 +127,29 @@ def _distilling(settings: Settings) -> Finding:
     return Finding(
         "distilling", True, "by extraction, no model needed; set LLAMA_URL to distil with your own llama.cpp"
     )
+
+
+def _abilities(abilities: Abilities) -> list[str]:
+    shapes = {"schema": "keeps to a JSON schema", "json_object": "answers with JSON", "words": "is asked in words only"}
+    thinking = {"none": "does not think aloud", "off": "kept from thinking aloud", "on": "thinks aloud"}
+    return [shapes[abilities.shape], thinking[abilities.thinking]]
+
+
+def _remedies(chat: ChatModel, settings: Settings) -> Iterator[str]:
+    """What a person can do about what the server can't."""
+    abilities = chat.abilities
+    if abilities.shape != "schema":
+        yield "no schema is enforced, so more answers will be unusable: llama.cpp's llama-server enforces them"
+    if abilities.thinking == "on":
+        yield "thinking costs time and can't be switched off by request: start llama-server with --reasoning-budget 0"
+    if abilities.context_tokens is None and settings.llama_context is None:
+        yield "the server does not tell its context: set LLAMA_CONTEXT if it is another"
+    elif abilities.context_tokens is not None and (settings.llama_context or 0) > abilities.context_tokens:
+        yield f"LLAMA_CONTEXT is {settings.llama_context}, but the server takes no more than {abilities.context_tokens}"
+    if chat.context_tokens < COMFORTABLE_CONTEXT:
+        yield f"long turns take many calls: start the server with a context of {COMFORTABLE_CONTEXT} tokens or more"
+    if abilities.answers_as is not None and not same_model(abilities.answers_as, chat.model):
+        yield f"it answers as {abilities.answers_as}: set LLAMA_MODEL if that is not the model you want"
 
 
 def _dagster(settings: Settings) -> Finding:

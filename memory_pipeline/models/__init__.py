@@ -12,14 +12,14 @@ from memory_pipeline.errors import SettingsError
 from memory_pipeline.models.chat import ChatClient
 from memory_pipeline.models.connection import Connection, endpoint_at, same_origin
 from memory_pipeline.models.contract import ChatModel, Embedder
-from memory_pipeline.models.discovery import ServerInfo, choose_model, probe_server
+from memory_pipeline.models.discovery import ServerInfo, choose_model, probe_server, same_model
 from memory_pipeline.models.embedded import EMBEDDING_TOKENS, EmbeddedServer
 from memory_pipeline.models.embedding import EmbeddingClient
 from memory_pipeline.models.installed import chat_gguf, embedding_gguf
 from memory_pipeline.models.replies import Endpoint
 from memory_pipeline.settings import Settings
 
-__all__ = ["ServerInfo", "open_chat", "open_embedder", "probe_server"]
+__all__ = ["ServerInfo", "open_chat", "open_embedder", "probe_server", "same_model"]
 
 _EMBEDDED_CHAT_TOKENS = 8192
 
@@ -48,13 +48,15 @@ def open_chat(settings: Settings) -> ChatModel:
     if settings.llama_url is None:
         context = settings.llama_context or _EMBEDDED_CHAT_TOKENS
         remedy = "name a chat model's GGUF file in MEMORY_CHAT_GGUF, or a server in LLAMA_URL"
-        server = EmbeddedServer(chat_gguf(settings), "chat", context=context, remedy=remedy)
+        server = EmbeddedServer(
+            chat_gguf(settings), "chat", context=context, slots=settings.llama_parallel, remedy=remedy
+        )
         connection = Connection(
-            server.endpoint, seconds=settings.llama_timeout, one_at_a_time=True, on_close=server.close
+            server.endpoint, seconds=settings.llama_timeout, at_once=settings.llama_parallel, on_close=server.close
         )
         return ChatClient(connection, lambda: server.name)
     endpoint = endpoint_at(settings.llama_url, _key(settings), variable="LLAMA_URL")
-    connection = Connection(lambda: endpoint, seconds=settings.llama_timeout, one_at_a_time=True)
+    connection = Connection(lambda: endpoint, seconds=settings.llama_timeout, at_once=settings.llama_parallel)
     find_model = partial(choose_model, connection, settings.llama_model, variable="LLAMA_MODEL")
     return ChatClient(connection, find_model, context=settings.llama_context)
 

@@ -14,6 +14,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_at
 
 from memory_pipeline.errors import ModelOutage, SettingsError
 from memory_pipeline.models.replies import Endpoint, WorthAnotherTry, read
+from memory_pipeline.models.reply_limit import ReplyLimit, Wires
 
 CONNECT_SECONDS = 5.0
 LONGEST_RETRY_AFTER = 30.0
@@ -68,8 +69,8 @@ class Connection:
     """JSON to and from one server; ``locate`` says where it is at each try, since a server of ours may be restarted.
 
     Tries again what an outage stopped, within ``retries``, and nothing else. A time-out is not tried again: the server
-    is most likely still at work on the first request. ``seconds`` is how long one reply may take. Safe for threads and
-    across a fork; with ``one_at_a_time`` requests wait for each other.
+    is most likely still at work on the first request. ``seconds`` is how long one reply may take, to its last byte.
+    Safe for threads and across a fork; requests beyond ``at_once`` wait for each other.
     """
 
     def __init__(
@@ -78,16 +79,17 @@ class Connection:
         *,
         seconds: float,
         retries: Retries = Retries(),
-        one_at_a_time: bool = False,
+        at_once: int = 8,
         on_close: Callable[[], None] | None = None,
     ) -> None:
         self._locate = locate
         self._seconds = seconds
         self._retries = retries
-        self._limits = httpx.Limits(max_connections=1 if one_at_a_time else 8)
+        self._at_once = at_once
         self._on_close = on_close
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
+        self._wires = Wires(at_once)
         self._made_for: tuple[Endpoint, int] | None = None
 
     @property
@@ -125,30 +127,42 @@ class Connection:
 
     def _request(self, method: str, path: str, content: bytes | None) -> Any:
         endpoint = self._locate()
-        client = self._client_for(endpoint)
-        try:
-            response = client.request(method, endpoint.url + path, content=content)
-        except (httpx.ReadTimeout, httpx.WriteTimeout):
-            raise ModelOutage(
-                f"{endpoint.url} did not answer {path} within {self._seconds:g} s; "
-                "raise LLAMA_TIMEOUT or use a faster model."
-            ) from None
-        except httpx.DecodingError:
-            raise ModelOutage(f"{endpoint.url} answered {path} with bytes that can't be unpacked.") from None
-        except httpx.TransportError as error:
-            reason = str(error).split("] ", maxsplit=1)[-1].rstrip(".") or type(error).__name__
-            remedy = "" if endpoint.variable is None else f"; start the server or correct {endpoint.variable}"
-            raise NotReached(f"No answer from {endpoint.url} ({reason})", remedy) from None
+        client, wires = self._client_for(endpoint)
+        with ReplyLimit(wires, self._seconds) as limit:
+            try:
+                response = client.request(
+                    method, endpoint.url + path, content=content, extensions={"trace": limit.trace}
+                )
+            except httpx.RequestError as error:
+                raise self._failure(endpoint, path, error, overdue=limit.passed) from None
+        if limit.passed:  # a reply of no stated length looks complete when it is cut
+            raise self._overdue(endpoint, path)
         return read(response, endpoint)
 
-    def _client_for(self, endpoint: Endpoint) -> httpx.Client:
+    def _failure(self, endpoint: Endpoint, path: str, error: Exception, *, overdue: bool) -> ModelOutage:
+        if overdue or isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+            return self._overdue(endpoint, path)
+        if isinstance(error, httpx.DecodingError):
+            return ModelOutage(f"{endpoint.url} answered {path} with bytes that can't be unpacked.")
+        reason = str(error).split("] ", maxsplit=1)[-1].rstrip(".") or type(error).__name__
+        remedy = "" if endpoint.variable is None else f"; start the server or correct {endpoint.variable}"
+        return NotReached(f"No answer from {endpoint.url} ({reason})", remedy)
+
+    def _overdue(self, endpoint: Endpoint, path: str) -> ModelOutage:
+        return ModelOutage(
+            f"{endpoint.url} did not answer {path} within {self._seconds:g} s; "
+            "raise LLAMA_TIMEOUT or use a faster model."
+        )
+
+    def _client_for(self, endpoint: Endpoint) -> tuple[httpx.Client, Wires]:
         wanted = (endpoint, os.getpid())  # a forked child would read its parent's replies
         with self._lock:
             if self._client is None or self._made_for != wanted:
                 if self._client is not None and self._made_for is not None and self._made_for[1] == os.getpid():
                     self._client.close()
                 self._client, self._made_for = self._new_client(endpoint), wanted
-            return self._client
+                self._wires = Wires(self._at_once)
+            return self._client, self._wires
 
     def _new_client(self, endpoint: Endpoint) -> httpx.Client:
         headers = {"Content-Type": "application/json"}
@@ -158,7 +172,7 @@ class Connection:
             headers=headers,
             auth=endpoint.login,
             timeout=httpx.Timeout(self._seconds, connect=CONNECT_SECONDS, pool=None),
-            limits=self._limits,
+            limits=httpx.Limits(max_connections=self._at_once),
             trust_env=httpx.URL(endpoint.url).host not in _LOOPBACK,  # no proxy reaches this machine's loopback
         )
 

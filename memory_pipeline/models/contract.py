@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
+
+Shape: TypeAlias = Literal["schema", "json_object", "words"]
+Thinking: TypeAlias = Literal["none", "off", "on"]
 
 
 class Embedder(Protocol):
@@ -35,8 +38,28 @@ class ChatMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class Abilities:
+    """What a chat server was found to do.
+
+    ``shape``: how JSON is asked for: by a schema, which it enforces, as any JSON object, or in words alone.
+    ``thinking``: the model does not think (none), is kept from it by a switch (off), or can't be (on).
+    ``context_tokens``: what one request may hold, where the server says so. ``answers_as``: the model's name in its
+    replies.
+    """
+
+    shape: Shape = "schema"
+    thinking: Thinking = "none"
+    context_tokens: int | None = None
+    llama_cpp: bool = False
+    answers_as: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """What a chat model answered: the raw text, and the server's own token counts (0 if it gives none)."""
+    """What a chat model answered: the raw text, and the server's own token counts (0 if it gives none).
+
+    ``finish_reason`` is the server's word: ``stop``, ``length`` (cut off), ``content_filter`` (refused), or empty.
+    """
 
     content: str
     finish_reason: str
@@ -55,6 +78,14 @@ class ChatModel(Protocol):
         ...
 
     @property
+    def abilities(self) -> Abilities:
+        """What the server can do; it is asked for a few tokens when this, or an answer, is first needed.
+
+        Raises ModelOutage, ModelRefused, ModelAnswerError.
+        """
+        ...
+
+    @property
     def context_tokens(self) -> int:
         """How many tokens prompt and answer may have together."""
         ...
@@ -64,10 +95,10 @@ class ChatModel(Protocol):
         ...
 
     def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
-        """One answer that the server was told to shape by a JSON schema; temperature 0.
+        """One answer at temperature 0, shaped by a JSON schema where the server can do that.
 
-        Raises ModelOutage, ModelRefused (InputTooLong among them), ModelAnswerError where the reply is no chat
-        completion at all. The content is not checked here.
+        Where it can't, the messages must say what is wanted. Raises ModelOutage, ModelRefused (InputTooLong among
+        them), ModelAnswerError where the reply is no chat completion at all. The content is not checked here.
         """
         ...
 

@@ -83,6 +83,12 @@ def display_name(model_id: str) -> str:
     return model_id
 
 
+def same_model(one: str, other: str) -> bool:
+    """Whether two names are of one model: equal, or one the other with a date, tag or publisher added."""
+    shorter, longer = sorted((one.lower(), other.lower()), key=len)
+    return longer.startswith(shorter) or longer.endswith(f"/{shorter}")
+
+
 def _listed(connection: Connection) -> list[Mapping[str, Any]]:
     """The entries of /v1/models, each with an id; none where the server has no such list."""
     try:
@@ -112,16 +118,25 @@ class LlamaCpp:
         self._connection = connection
         self._tokenizes = True
 
-    @cached_property
+    @property
     def context_tokens(self) -> int | None:
         """Tokens that one request may hold, from ``/props``."""
+        settings = self._props.get("default_generation_settings")
+        tokens = settings.get("n_ctx") if isinstance(settings, dict) else None
+        return tokens if isinstance(tokens, int) and tokens > 0 else None
+
+    @property
+    def has_thinking_switch(self) -> bool:
+        """Whether the model's chat template knows how to keep it from thinking."""
+        return "enable_thinking" in str(self._props.get("chat_template"))
+
+    @cached_property
+    def _props(self) -> Mapping[str, Any]:
         try:
             reply = self._connection.get("/props")
         except _UNKNOWN_HERE:
-            return None
-        settings = reply.get("default_generation_settings") if isinstance(reply, dict) else None
-        tokens = settings.get("n_ctx") if isinstance(settings, dict) else None
-        return tokens if isinstance(tokens, int) and tokens > 0 else None
+            return {}
+        return reply if isinstance(reply, dict) else {}
 
     def count_tokens(self, text: str, *, special: bool = False) -> int:
         """Tokens of ``text`` by ``/tokenize``, else a cautious guess; with ``special`` those put around it as well."""

@@ -32,9 +32,10 @@ EMBEDDING_TOKENS = 512
 """Tokens of a text that go into its vector; all that MiniLM takes."""
 _EMBEDDING_SLOTS = 4  # measured: neither more slots nor larger batches are faster, but both take more memory
 _MOST_THREADS = 4
-_CORES_PER_THREAD = 2
-"""llama.cpp's threads wait for each other at every step, so one that has no core stops all: on two cores with two busy
-programs a short text took 1,600 ms with two threads and 30 ms with one, and on idle ones 8 and 14 ms.
+_SLEEPING_THREADS = {"OMP_WAIT_POLICY": "passive"}
+"""llama.cpp's threads wait for each other at every step. OpenMP lets them spin meanwhile, so that one without a core
+stops all and burns the others': on two cores with eight busy programs a text took 390 ms with two spinning threads,
+100 ms with one, 63 to 137 ms with two that sleep; those never cost more time or work than a single one.
 """
 _PROGRAM = Path(__file__).with_name("llama_process.py")
 _END_SECONDS = 5.0
@@ -48,7 +49,7 @@ class _Running:
     users: set[EmbeddedServer] = field(default_factory=set)
 
 
-_Key: TypeAlias = tuple[Path, Purpose, int]
+_Key: TypeAlias = tuple[Path, Purpose, int, int]
 _running: dict[_Key, _Running] = {}
 _lock = threading.Lock()
 
@@ -56,17 +57,20 @@ _lock = threading.Lock()
 class EmbeddedServer:
     """A share in the llama.cpp server for a model file: it starts at first use and ends with its last user.
 
-    ``context`` is in tokens per request; llama.cpp bounds it by what the model was trained with. ``remedy`` is what to
-    do where the file is of no use.
+    ``context`` is in tokens per request; llama.cpp bounds it by what the model was trained with. ``slots`` is how many
+    requests it works on at a time. ``remedy`` is what to do where the file is of no use.
     """
 
-    def __init__(self, gguf: Path, purpose: Purpose, *, context: int, remedy: str) -> None:
+    def __init__(
+        self, gguf: Path, purpose: Purpose, *, context: int, slots: int = _EMBEDDING_SLOTS, remedy: str
+    ) -> None:
         self.name = gguf.stem
         self._gguf = gguf
         self._purpose: Purpose = purpose
         self._context = context
+        self._slots = slots
         self._remedy = remedy
-        self._key: _Key = (gguf.resolve(), purpose, context)
+        self._key: _Key = (gguf.resolve(), purpose, context, slots)
 
     def endpoint(self) -> Endpoint:
         """Where the server is: started if need be, and again if it died. Raises ModelFileError."""
@@ -100,8 +104,8 @@ class EmbeddedServer:
             "api_key": key,
             "embeddings": self._purpose == "embeddings",
             "context": self._context,
-            "slots": _EMBEDDING_SLOTS if self._purpose == "embeddings" else 1,
-            "threads": _threads(self._purpose),
+            "slots": self._slots,
+            "threads": min(psutil.cpu_count(logical=False) or 1, _MOST_THREADS),
         }
         running = _launch()
         try:
@@ -118,13 +122,6 @@ class EmbeddedServer:
         return running
 
 
-def _threads(purpose: Purpose) -> int:
-    """For embeddings some cores are left to others; an answer takes minutes, so a chat model gets all of them."""
-    cores = psutil.cpu_count(logical=False) or 1
-    per_thread = _CORES_PER_THREAD if purpose == "embeddings" else 1
-    return min(max(cores // per_thread, 1), _MOST_THREADS)
-
-
 def _launch() -> _Running:
     log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
     process = subprocess.Popen(
@@ -133,7 +130,7 @@ def _launch() -> _Running:
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
-        env={**os.environ, "GGML_NO_BACKTRACE": "1"},
+        env={**os.environ, **_SLEEPING_THREADS, "GGML_NO_BACKTRACE": "1"},
         start_new_session=True,  # Ctrl-C in the terminal is for us to handle
     )
     return _Running(process, log, Endpoint(""))

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from memory_pipeline.errors import InputTooLong, ModelAnswerError, ModelError, ModelOutage, ModelRefused
+from memory_pipeline.errors import InputTooLong, KeyRefused, ModelAnswerError, ModelError, ModelOutage, ModelRefused
 
 _QUOTED_CHARS = 200
 _WEB_PAGE = "a web page"
@@ -110,7 +110,7 @@ def _error(status: int, response: httpx.Response, value: Any, endpoint: Endpoint
         # No quote here: a server in trouble may echo the prompt, and these sentences are kept in histories and logs.
         return WorthAnotherTry(f"{endpoint.url} {what} ({status})", wait, after)
     if status in (401, 403):
-        return ModelRefused(f"{endpoint.url} refused the key ({status}: {quote}); {endpoint.key_remedy}.")
+        return KeyRefused(f"{endpoint.url} refused the key ({status}: {quote}); {endpoint.key_remedy}.")
     if status in _NO_SUCH_PATH and not _MODEL_MISSING.search(quote):
         return NoSuchPath(f"{endpoint.url} has no {path} ({status}: {quote}){_correct(endpoint)}.")
     return ModelRefused(f"{endpoint.url} refused the request to {path} ({status}: {quote}).")

@@ -15,7 +15,17 @@ from memory_pipeline.orchestration.home import open_instance
 from memory_pipeline.settings import load_settings
 from memory_pipeline_tests.support.command import CommandLine
 from memory_pipeline_tests.support.pi_files import SessionWriter
-from memory_pipeline_tests.support.scripted_server import Answer, ScriptedServer, error, models, word_embeddings
+from memory_pipeline_tests.support.scripted_server import (
+    Answer,
+    Request,
+    Script,
+    ScriptedServer,
+    capable,
+    chat_completion,
+    error,
+    models,
+    word_embeddings,
+)
 
 PARTS = ["Python", "sessions", "data folder", "redaction", "store", "embeddings", "distilling", "Dagster"]
 Examine = Callable[..., dict[str, Finding]]
@@ -114,11 +124,64 @@ def test_something_else_at_that_place_is_not_offered(
     assert "no model needed" in found.sentence
 
 
-def test_a_chat_server_that_does_its_work_is_named_with_its_context(examine: Examine, server: ScriptedServer) -> None:
-    server.always("/props", Answer({"default_generation_settings": {"n_ctx": 4096}}))
+def llama_cpp(server: ScriptedServer, context: int = 8_192) -> None:
+    server.always("/props", Answer({"default_generation_settings": {"n_ctx": context}}))
+
+
+def test_a_chat_server_that_does_its_work_is_named_with_what_it_can_do(
+    examine: Examine, server: ScriptedServer
+) -> None:
+    llama_cpp(server)
     found = examine(llama_url=server.url)["distilling"]
     assert found.ok is True
-    assert found.sentence == f"words at {server.url}, context of 4096 tokens"
+    assert found.sentence == (
+        f"words at {server.url}, context of 8192 tokens, keeps to a JSON schema, does not think aloud"
+    )
+
+
+def test_a_wrong_key_is_found_out_before_a_run_does(examine: Examine, server: ScriptedServer) -> None:
+    server.probe = error("no such key", 401)
+    found = examine(llama_url=server.url)["distilling"]
+    assert found.ok is False
+    assert "LLAMA_API_KEY" in found.sentence
+
+
+def thinks(request: Request) -> Answer:
+    return chat_completion("", finish_reason="length", reasoning_content="Okay, the user")
+
+
+@pytest.mark.parametrize(
+    ("probe", "context", "settings", "words"),
+    [
+        (lambda request: chat_completion("Hello!"), 8_192, {}, ["asked in words only", "llama-server enforces them"]),
+        (thinks, 8_192, {}, ["thinks aloud", "--reasoning-budget 0"]),
+        (capable, None, {}, ["context of 8192 tokens", "set LLAMA_CONTEXT"]),
+        (capable, 2_048, {}, ["context of 2048 tokens", "long turns take many calls", "4096 tokens or more"]),
+        (capable, 8_192, {"llama_context": 32_768}, ["LLAMA_CONTEXT is 32768", "no more than 8192"]),
+        (
+            lambda request: Answer({**capable(request).body, "model": "another-7b"}),
+            8_192,
+            {},
+            ["answers as another-7b", "LLAMA_MODEL"],
+        ),
+    ],
+    ids=["no schema", "thinks", "context unknown", "context short", "context over", "another name"],
+)
+def test_what_a_chat_server_lacks_is_worth_knowing_with_the_remedy(
+    examine: Examine,
+    server: ScriptedServer,
+    probe: Script,
+    context: int | None,
+    settings: dict[str, Any],
+    words: list[str],
+) -> None:
+    server.probe = probe
+    if context is not None:
+        llama_cpp(server, context)
+    found = examine(llama_url=server.url, **settings)["distilling"]
+    assert found.ok is None
+    for word in words:
+        assert word in found.sentence
 
 
 def test_a_server_that_is_not_ready_fails_its_parts_alone(examine: Examine, server: ScriptedServer) -> None:

@@ -77,13 +77,6 @@ def test_what_a_thinking_model_puts_beside_the_content_is_taken(server: Scripted
     assert ask(chat).content == "{}"
 
 
-def test_thinking_is_turned_off_where_the_server_is_llama_cpp(server: ScriptedServer, chat: ChatModel) -> None:
-    server.always("/props", PROPS)
-    server.always(CHAT, chat_completion("{}"))
-    ask(chat)
-    assert server.requests_for(CHAT)[0].json()["chat_template_kwargs"] == {"enable_thinking": False}
-
-
 @pytest.mark.parametrize(
     "body",
     [{}, [], {"choices": []}, {"choices": [{}]}, {"choices": [{"message": None}]}, {"choices": [{"message": []}]}],
@@ -102,7 +95,7 @@ def test_a_prompt_over_the_context_is_too_long(server: ScriptedServer, chat: Cha
         ask(chat)
 
 
-def test_the_context_is_the_setting_else_what_llama_cpp_reports_else_8192(server: ScriptedServer) -> None:
+def test_the_context_is_the_setting_or_what_llama_cpp_reports_if_that_is_less_else_8192(server: ScriptedServer) -> None:
     server.always("/v1/models", models("small"))
     with_setting = chat_with(server, llama_context=2048)
     assert with_setting.context_tokens == 2048
@@ -114,6 +107,10 @@ def test_the_context_is_the_setting_else_what_llama_cpp_reports_else_8192(server
     reported = chat_with(server)
     assert reported.context_tokens == 4096
     reported.close()
+    for wanted, given in ((2048, 2048), (32_768, 4096)):
+        both = chat_with(server, llama_context=wanted)
+        assert both.context_tokens == given
+        both.close()
 
 
 def test_a_web_page_at_llama_cpp_s_paths_means_another_server(server: ScriptedServer, chat: ChatModel) -> None:

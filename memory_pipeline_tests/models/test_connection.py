@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import Any
 
@@ -88,6 +89,40 @@ def test_a_time_out_is_an_outage_and_not_sent_again(server: ScriptedServer) -> N
     with pytest.raises(ModelOutage, match=r"did not answer /v1/chat/completions within 0\.2 s; raise LLAMA_TIMEOUT"):
         post(server.url, seconds=0.2)
     assert server.calls(PATH) == 1
+
+
+@pytest.mark.parametrize(
+    "dripping",
+    [
+        Answer({"fine": True, "padding": "x" * 200}, drip=0.05),
+        Answer({"fine": True}, drip=0.05, drip_headers=True),
+        Answer({"fine": True}, drip=0.05, drip_headers=True, headers={"Connection": "close"}),
+    ],
+    ids=["body", "headers", "connection that ends"],
+)
+def test_a_reply_that_drips_is_cut_off_when_its_time_is_up_and_not_sent_again(
+    server: ScriptedServer, dripping: Answer
+) -> None:
+    server.then(PATH, dripping)
+    server.always(PATH, FINE)
+    endpoint = endpoint_at(server.url, None, variable="LLAMA_URL")
+    with closing(Connection(lambda: endpoint, seconds=0.5, retries=QUICK, at_once=1)) as connection:
+        started = time.monotonic()
+        with pytest.raises(
+            ModelOutage, match=r"did not answer /v1/chat/completions within 0\.5 s; raise LLAMA_TIMEOUT"
+        ):
+            connection.post(PATH, {})
+        assert 0.4 < time.monotonic() - started < 2
+        assert server.calls(PATH) == 1
+        assert connection.post(PATH, {}) == {"fine": True}
+
+
+def test_waiting_for_another_request_does_not_count_as_waiting_for_the_reply(server: ScriptedServer) -> None:
+    server.always(PATH, Answer({"fine": True}, delay=0.6))
+    endpoint = endpoint_at(server.url, None, variable="LLAMA_URL")
+    with closing(Connection(lambda: endpoint, seconds=1.0, at_once=1)) as connection, ThreadPoolExecutor(3) as pool:
+        replies = [pool.submit(connection.post, PATH, {}) for _ in range(3)]
+        assert [reply.result() for reply in replies] == [{"fine": True}] * 3
 
 
 def test_where_nothing_listens_the_sentence_names_the_address_and_the_variable() -> None:

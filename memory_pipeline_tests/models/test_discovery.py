@@ -7,7 +7,7 @@ import time
 import pytest
 
 from memory_pipeline.errors import SettingsError
-from memory_pipeline.models import ServerInfo, probe_server
+from memory_pipeline.models import ServerInfo, probe_server, same_model
 from memory_pipeline_tests.support.scripted_server import Answer, ScriptedServer, error, models
 
 
@@ -48,3 +48,17 @@ def test_a_server_that_does_not_answer_costs_a_second(server: ScriptedServer) ->
 def test_an_address_that_is_none_is_a_mistake_in_the_settings() -> None:
     with pytest.raises(SettingsError, match="LLAMA_URL"):
         probe_server("http://localhost:port")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", True),
+        ("Qwen3-4B", "qwen/qwen3-4b", True),
+        ("qwen3:latest", "qwen3", True),
+        ("qwen3-4b", "qwen3-8b", False),
+        ("llama", "codellama", False),
+    ],
+)
+def test_names_of_one_model_are_told_from_names_of_two(one: str, other: str, same: bool) -> None:
+    assert same_model(one, other) is same

@@ -63,6 +63,12 @@ def test_two_threads_that_need_it_at_once_start_one_server(minilm: Path) -> None
     assert len(servers_of()) == before
 
 
+def test_its_threads_sleep_while_they_wait_for_each_other(minilm: Path) -> None:
+    with closing(embedder_for(minilm)) as embedder:
+        embedder.embed(["a"])
+        assert servers_of()[-1].environ()["OMP_WAIT_POLICY"] == "passive"
+
+
 def test_it_ends_with_its_last_user_and_starts_again_when_needed(minilm: Path) -> None:
     before = len(servers_of())
     first, second = embedder_for(minilm), embedder_for(minilm)

@@ -7,7 +7,8 @@
         assert server.calls("/v1/chat/completions") == 2
 
 A path's queue is used up first, then what it ``always`` answers; anything else is 404, as on a real server. An answer
-may be a function of the request.
+may be a function of the request. The client's first question, by which it finds out what a server can do, is answered
+as a capable one would and counts nowhere, unless ``probe`` says otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, TypeAlias
+
+from memory_pipeline.models.abilities import PROBE, WORD, forget_abilities
+
+CHAT = "/v1/chat/completions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,8 @@ class Answer:
     """What goes back: ``body`` as bytes, or anything else as JSON.
 
     ``delay`` is in seconds before the first byte. ``missing_bytes`` promises that many more bytes than are sent, and
-    breaks off; ``hang_up`` closes the connection without a word.
+    breaks off; ``hang_up`` closes the connection without a word. ``drip`` is a pause in seconds before each byte of the
+    body, or with ``drip_headers`` of the whole reply.
     """
 
     body: Any = b""
@@ -50,6 +56,8 @@ class Answer:
     delay: float = 0.0
     missing_bytes: int = 0
     hang_up: bool = False
+    drip: float = 0.0
+    drip_headers: bool = False
 
 
 Script: TypeAlias = Answer | Callable[[Request], Answer]
@@ -60,6 +68,8 @@ class ScriptedServer:
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.probe: Script | None = capable
+        """What answers the client's first question; None leaves it to the scripts like any other request."""
         self._queues: dict[str, deque[Script]] = {}
         self._always: dict[str, Script] = {}
         self._lock = threading.Lock()
@@ -91,6 +101,8 @@ class ScriptedServer:
 
     def answer(self, request: Request) -> Answer:
         """Note the request and find what it gets."""
+        if self.probe is not None and is_probe(request):
+            return self.probe(request) if callable(self.probe) else self.probe
         with self._lock:
             self.requests.append(request)
             queue = self._queues.get(request.path)
@@ -102,6 +114,7 @@ class ScriptedServer:
         self._ended.wait(seconds)
 
     def __enter__(self) -> Self:
+        forget_abilities()  # of a server that had this port before
         self._thread.start()
         return self
 
@@ -149,15 +162,36 @@ class _Handler(BaseHTTPRequestHandler):
         kind = "application/octet-stream" if isinstance(answer.body, bytes) else "application/json"
         sent = {"Content-Type": kind, **answer.headers, "Content-Length": str(len(content) + answer.missing_bytes)}
         try:
-            self.send_response(answer.status)
-            for name, value in sent.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            if answer.drip_headers:
+                lines = [f"HTTP/1.1 {answer.status} OK", *(f"{name}: {value}" for name, value in sent.items())]
+                self._write("\r\n".join([*lines, "", ""]).encode(), answer.drip)
+            else:
+                self.send_response(answer.status)
+                for name, value in sent.items():
+                    self.send_header(name, value)
+                self.end_headers()
+            self._write(content, answer.drip)
         except (BrokenPipeError, ConnectionResetError):  # the client gave up waiting
             self.close_connection = True
         if answer.missing_bytes:
             self.close_connection = True
+
+    def _write(self, content: bytes, pause: float) -> None:
+        step = 1 if pause else max(len(content), 1)
+        for start in range(0, len(content), step):
+            if pause:
+                self.server.script.wait(pause)
+            self.wfile.write(content[start : start + step])
+
+
+def is_probe(request: Request) -> bool:
+    return request.path == CHAT and PROBE.encode() in request.body
+
+
+def capable(request: Request) -> Answer:
+    """A server that keeps to schemas, with a model that does not think."""
+    answered = chat_completion(json.dumps({"word": WORD}))
+    return Answer({**answered.body, "model": request.json()["model"]})
 
 
 def error(message: str, status: int, *, kind: str = "error", headers: Mapping[str, str] | None = None) -> Answer:
