@@ -24,6 +24,27 @@ StoreName = Literal["sqlite", "elasticsearch"]
 EmbeddingsName = Literal["embedded", "llama"]
 DistillerName = Literal["llm", "extractive"]
 Paths = Annotated[tuple[Path, ...], NoDecode]
+Names = Annotated[tuple[str, ...], NoDecode]
+
+RECALLED_BLOCKS = (
+    "memory",
+    "memories",
+    "recalled-memory",
+    "recalled-memories",
+    "relevant-memories",
+    "retrieved-memories",
+    "user-memories",
+    "project-memories",
+    "injected-memory",
+    "long-term-memory",
+    "memory-context",
+    "memory-recall",
+    "memory-bank",
+    "claude-mem-context",
+    "supermemory-context",
+    "hindsight-memories",
+)
+"""Names of the blocks that memory tools, this one first, put recalled text in; ``-`` and ``_`` are alike."""
 
 
 def _default_data_dir() -> Path:
@@ -174,11 +195,27 @@ class Settings(BaseSettings):
         ge=1_024,
     )
     llama_timeout: float = _variable("LLAMA_TIMEOUT", 600.0, "seconds to wait for one answer", gt=0, lt=1e6)
+    llama_parallel: int = _variable(
+        "LLAMA_PARALLEL", 1, "answers to ask for at a time; as many as the server has slots (--parallel)", ge=1, le=64
+    )
     chat_gguf: Path | None = _variable(
         "MEMORY_CHAT_GGUF",
         None,
         "chat model file (GGUF) to run llama.cpp with here, instead of a server",
         shown="unset",
+    )
+
+    recalled_blocks: Names = _variable(
+        "MEMORY_RECALLED_BLOCKS",
+        RECALLED_BLOCKS,
+        "blocks of recalled text, as in <memory>…</memory>, that nobody said: names, separated by commas",
+    )
+
+    redistill_limit: int = _variable(
+        "MEMORY_REDISTILL_LIMIT",
+        100,
+        "extracted turns, newest first, that one run lets a model do again once there is one",
+        ge=0,
     )
 
     # Embeddings
@@ -210,6 +247,13 @@ class Settings(BaseSettings):
     def _split(cls, value: object) -> object:
         if isinstance(value, str):
             return tuple(Path(_home(part.strip())) for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("recalled_blocks", mode="before")
+    @classmethod
+    def _split_names(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip(" <>/") for part in value.split(",") if part.strip(" <>/"))
         return value
 
     @field_validator(
@@ -319,6 +363,8 @@ def env_example() -> str:
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

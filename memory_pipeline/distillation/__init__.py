@@ -31,4 +31,6 @@ def open_engine(settings: Settings, chat: Callable[[], ChatModel]) -> Distillati
 
     The engine closes the chat model that it opened.
     """
-    return LlmEngine(chat) if settings.distiller_kind == "llm" else ExtractiveEngine()
+    if settings.distiller_kind == "llm":
+        return LlmEngine(chat, parallel=settings.llama_parallel, recalled_blocks=settings.recalled_blocks)
+    return ExtractiveEngine()

@@ -1,37 +1,43 @@
-"""The engine that asks a chat model: one call per turn, zero or more memories back."""
+"""The engine that asks a chat model: one call per turn, or per part of a long one; memories and mentions come back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+import threading
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property
 
-from memory_pipeline.distillation.answer import Memory, read_answer
-from memory_pipeline.distillation.citing import cite
-from memory_pipeline.distillation.contract import Draft, Outcome
-from memory_pipeline.distillation.prompt import PROMPT_VERSION, SCHEMA, prompt
-from memory_pipeline.distillation.said import Said, said
-from memory_pipeline.distillation.shortening import Shortened, keep_ends, shorten
+from memory_pipeline.distillation.asking import Asker
+from memory_pipeline.distillation.contract import Outcome
+from memory_pipeline.distillation.keeping import keep
+from memory_pipeline.distillation.naming import mentions
+from memory_pipeline.distillation.prompt import PROMPT_VERSION
+from memory_pipeline.distillation.recalled import without_recalled
+from memory_pipeline.distillation.said import heard, said
+from memory_pipeline.distillation.splitting import messages_of
 from memory_pipeline.documents import RawMessage, Turn
-from memory_pipeline.errors import InputTooLong, ModelAnswerError, ModelRefused
-from memory_pipeline.models.contract import ChatAnswer, ChatModel
-
-ANSWER_TOKENS = 1_024
-SPARE_TOKENS = 64
-"""What chat templates put around messages, generously."""
-TRIES = 4
-"""How often a turn is shortened further where the server finds it too long after all."""
+from memory_pipeline.errors import KeyRefused, ModelAnswerError, ModelRefused
+from memory_pipeline.models.contract import ChatModel
+from memory_pipeline.settings import RECALLED_BLOCKS
 
 
 class LlmEngine:
-    """Opens the chat model when it is first needed, and closes it."""
+    """Opens the chat model when it is first needed, and closes it.
+
+    ``parallel``: how many turns the server works on at a time; sessions are safe for as many threads.
+    """
 
     name = "llm"
     prompt_version = PROMPT_VERSION
     keeps_state = False
 
-    def __init__(self, chat: Callable[[], ChatModel]) -> None:
+    def __init__(
+        self, chat: Callable[[], ChatModel], *, parallel: int = 1, recalled_blocks: Collection[str] = RECALLED_BLOCKS
+    ) -> None:
+        self.parallel = parallel
         self._open = chat
+        self._recalled_blocks = recalled_blocks
         self._chat: ChatModel | None = None
+        self._opening = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -39,7 +45,7 @@ class LlmEngine:
         return self._opened().model
 
     def session(self) -> LlmSession:
-        return LlmSession(self._opened)
+        return LlmSession(self._opened, self._recalled_blocks)
 
     def close(self) -> None:
         if self._chat is not None:
@@ -47,81 +53,60 @@ class LlmEngine:
             self._chat = None
 
     def _opened(self) -> ChatModel:
-        if self._chat is None:
-            self._chat = self._open()
-        return self._chat
+        with self._opening:
+            if self._chat is None:
+                self._chat = self._open()
+            return self._chat
 
 
 class LlmSession:
     """Each turn is judged alone."""
 
-    def __init__(self, chat: Callable[[], ChatModel]) -> None:
+    def __init__(self, chat: Callable[[], ChatModel], recalled_blocks: Collection[str]) -> None:
         self._opened = chat
+        self._recalled_blocks = recalled_blocks
 
     def distill(self, turn: Turn, messages: Sequence[RawMessage]) -> Outcome:
         """Raises ModelOutage only. No call for abandoned turns, which are no memory, nor where nobody said a word."""
-        spoken = said(messages)
+        spoken = said(messages, self._recalled_blocks)
         if not turn.on_active_path or not spoken:
             return Outcome(state="none")
+        transcript = [without_recalled(text, self._recalled_blocks) for text in messages_of(turn.text)]
         try:
-            return self._ask(turn, spoken)
+            asked = self._asker.ask(turn, transcript)
+        except KeyRefused:
+            error = "the model server refused the key; check LLAMA_API_KEY"
+            return Outcome("refused", error=error, server_at_fault=True)
         except ModelRefused:
             return Outcome("refused", error="the model server refused this turn's prompt", server_at_fault=True)
         except ModelAnswerError:
             return Outcome("invalid", error="the model server's reply was no chat completion", server_at_fault=True)
+        answers = asked.answers if asked.error is None else []
+        printed = heard(messages, self._recalled_blocks)
+        proposals = [proposal for answer in answers for proposal in answer.proposals]
+        judged = keep(proposals, spoken, heard=printed, known=_project_names(turn))
+        return Outcome(
+            asked.state if asked.error is not None else "stored" if judged.drafts else "none",
+            drafts=judged.drafts,
+            mentions=mentions((one for answer in answers for one in answer.named), spoken, heard=printed),
+            dropped=(*(reason for answer in answers for reason in answer.dropped), *judged.dropped),
+            error=asked.error,
+            server_at_fault=asked.server_at_fault,
+            parts=asked.parts,
+            cut_chars=asked.cut_chars,
+            prompt_tokens=asked.prompt_tokens,
+            completion_tokens=asked.completion_tokens,
+        )
 
     def observe(self, turn: Turn, messages: Sequence[RawMessage]) -> None:
         """Nothing to remember."""
 
-    def _ask(self, turn: Turn, spoken: Sequence[Said]) -> Outcome:
-        chat = self._chat
-        # A turn whose answer was cut off before is given more room, or it would be cut off in the same place again.
-        answer_tokens = ANSWER_TOKENS * (2 if turn.distillation.state == "truncated" else 1)
-        answer_tokens = min(answer_tokens, chat.context_tokens // 3)
-        room = chat.context_tokens - answer_tokens - self._instruction_tokens
-        if room <= 0:
-            error = (
-                f"the model's context of {chat.context_tokens} tokens is too short for the instructions; "
-                "raise LLAMA_CONTEXT, or start the server with a longer one"
-            )
-            return Outcome("refused", error=error, server_at_fault=True)
-        short = shorten(turn.text, tokens=room, count=chat.count_tokens)
-        for _ in range(TRIES):
-            try:
-                answer = chat.complete(prompt(short.text), schema=SCHEMA, max_tokens=answer_tokens)
-            except InputTooLong:
-                short = keep_ends(turn.text, (len(turn.text) - short.cut_chars) // 2)
-            else:
-                return _outcome(answer, spoken, short)
-        error = "the turn is too long for the model's context, however much is left out"
-        return Outcome(state="refused", error=error, cut_chars=short.cut_chars)
-
     @cached_property
-    def _chat(self) -> ChatModel:
-        return self._opened()
-
-    @cached_property
-    def _instruction_tokens(self) -> int:
-        return SPARE_TOKENS + sum(self._chat.count_tokens(message.content) for message in prompt(""))
+    def _asker(self) -> Asker:
+        return Asker(self._opened())
 
 
-def _outcome(answer: ChatAnswer, spoken: Sequence[Said], short: Shortened) -> Outcome:
-    outcome = partial(
-        Outcome,
-        cut_chars=short.cut_chars,
-        prompt_tokens=answer.prompt_tokens,
-        completion_tokens=answer.completion_tokens,
-    )
-    if answer.finish_reason == "length":
-        return outcome("truncated", error=f"the model's answer was cut off after {answer.completion_tokens} tokens")
-    try:
-        memories = read_answer(answer.content)
-    except ModelAnswerError as error:
-        return outcome("invalid", error=str(error))
-    drafts = {memory.summary: _draft(memory, spoken) for memory in memories}
-    return outcome("stored", drafts=tuple(drafts.values())) if drafts else outcome("none")
-
-
-def _draft(memory: Memory, spoken: Sequence[Said]) -> Draft:
-    citation = cite(memory.summary, spoken)
-    return Draft(memory.summary, memory.tags, cites=citation.doc_ids, trust=citation.trust)
+def _project_names(turn: Turn) -> tuple[str, ...]:
+    """What the turn's project is called: the name of its folder."""
+    name = turn.project.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    return (name,) if name else ()

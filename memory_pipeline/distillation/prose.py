@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 HEAD_CHARS = TAIL_CHARS = 4_000
 """What is read of a long message: the beginning and the end of its prose."""
+
+ALIKE_LINES = 3
+SHAPE_CHARS = 16
+"""So many lines whose beginnings differ only in their numbers were not typed."""
 
 Line = tuple[int, int]
 
@@ -30,11 +34,13 @@ _PASTED = re.compile(
     r"""\s{0,40}(?:
         [{}<\[] | // | /\*
       | \[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d | \[?\d\d:\d\d:\d\d
+      | [A-Z][a-z]{2}\s{1,2}\d{1,2}\s(?:\d\d:\d\d | \S{1,60}\s\S{1,60}\[\d)                # syslog
       | \[?(?:ERROR|WARN|WARNING|INFO|DEBUG|TRACE|FATAL)\b
       | .{0,300}[;{}]\s*$
     )""",
     re.VERBOSE,
 )
+_NUMBER = re.compile(r"[0-9]{1,40}")
 _OPENING_TAG = re.compile(r"\s{0,40}<([A-Za-z][\w-]{0,63})(?:\s[^<>\n]{0,300})?>")
 _CLOSING_TAG = re.compile(r"</([A-Za-z][\w-]{0,63})>")
 
@@ -50,7 +56,15 @@ def prose(text: str) -> list[list[Line]]:
 
 def typed_prose(text: str) -> list[list[Line]]:
     """The same of what a user typed: lines that look pasted (code, logs, data) are left out too."""
-    return _ends([(a, a if _looks_pasted(text[a:b]) else b) for a, b in _lines(text)])
+    lines = _lines(text)
+    shapes = [_shape(text[a:b]) for a, b in lines]
+    common = {shape for shape, times in Counter(shapes).items() if shape and times >= ALIKE_LINES}
+    return _ends(
+        [
+            (a, a if shape in common or _looks_pasted(text[a:b]) else b)
+            for (a, b), shape in zip(lines, shapes, strict=True)
+        ]
+    )
 
 
 def _lines(text: str) -> list[Line]:
@@ -80,6 +94,12 @@ def _lines(text: str) -> list[Line]:
             kept.append((end if fenced or _LAYOUT.match(line) else start, end))
         start = end
     return kept
+
+
+def _shape(line: str) -> str:
+    """How a line with numbers begins, whatever they are; empty where it has none there."""
+    shape = _NUMBER.sub("0", line.strip()[: 4 * SHAPE_CHARS])[:SHAPE_CHARS]
+    return shape if "0" in shape[1:] else ""
 
 
 def _looks_pasted(line: str) -> bool:

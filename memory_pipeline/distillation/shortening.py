@@ -1,12 +1,15 @@
-"""Cuts a turn that is longer than the model's context: its beginning and its end stay, the middle goes."""
+"""Makes texts fit: a memory to what one may hold, a message to the tokens that there are for it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from memory_pipeline.distillation.units import sentences
 from memory_pipeline.sessions.text import shorten as cut_middle
 
+MEMORY_CHARS = 400
+MEMORY_SENTENCES = 3
 CHARS_PER_TOKEN = 8
 """More characters than this a token never stands for on average; so much is cut before anything is counted."""
 HEAD_SHARE = 0.4
@@ -19,6 +22,17 @@ TRIES = 8
 class Shortened:
     text: str
     cut_chars: int
+
+
+def whole_sentences(summary: str) -> str | None:
+    """The first sentences of a memory, as many as one may hold; None where not even the first fits."""
+    kept = ""
+    for sentence in sentences(summary)[:MEMORY_SENTENCES]:
+        end = summary.index(sentence, len(kept)) + len(sentence)
+        if end > MEMORY_CHARS:
+            break
+        kept = summary[:end]
+    return kept or None
 
 
 def shorten(text: str, *, tokens: int, count: Callable[[str], int]) -> Shortened:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory_pipeline.distillation.marks import long_words_in_order, named_things
+from memory_pipeline.distillation.marks import is_passing, long_words_in_order, named_things
 
 MOST_TAGS = 8
 FEWEST_TAGS = 3
@@ -22,7 +22,7 @@ def normalise_tags(tags: Iterable[str]) -> tuple[str, ...]:
 
 def tags_of(text: str) -> tuple[str, ...]:
     """Tags from the names in ``text``; where it has fewer than three, from its longest words too."""
-    names = [name for name in named_things(text).values() if any(map(str.isalpha, name))]
+    names = [name for name in named_things(text).values() if any(map(str.isalpha, name)) and not is_passing(name)]
     tags = normalise_tags(names)
     if len(tags) >= FEWEST_TAGS:
         return tags

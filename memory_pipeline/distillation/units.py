@@ -16,10 +16,15 @@ UNIT_SENTENCES = 2
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """``text`` is one line without emphasis; ``source`` is the message's own wording."""
+    """``text`` is one line without emphasis; ``source`` is the message's own wording.
+
+    ``group`` is the number of its paragraph or list; a list belongs to the lead-in right before it.
+    """
 
     text: str
     source: str
+    group: int
+    item: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +38,17 @@ class _Block:
 
 _ITEM = re.compile(r"(\s{0,40})(?:[-*+•]|\d{1,3}[.)])\s{1,8}(?=\S)")
 _WRAPPED = re.compile(r"\s{2}|[a-zà-öø-ÿ(]")
+_COLONS = (":", "：")
 _BOLD = re.compile(r"\*\*([^*\n]{1,300})\*\*")
 _PROTECTED = re.compile(
     r"""`[^`]{1,200}` | "[^"]{1,200}" | “[^”]{1,200}” | „[^“”]{1,200}[“”] | (?<!\w)'[^']{1,80}'(?!\w)
+      | «[^«»]{1,200}» | 「[^「」]{1,200}」 | 『[^『』]{1,200}』 | （[^（）]{1,200}）
       | \([^()]{1,200}\) | \[[^\[\]]{1,200}\] | https?://\S{1,300}?(?=[.,;:!?)]{0,3}(?:\s|$))""",
     re.VERBOSE,
 )
-_STOP = re.compile(r"[.!?…][*_)\]\"”’]{0,3}\s+(?=\S)")
+_STOP = re.compile(r"[.!?…؟۔।።][*_)\]\"”’»]{0,3}\s+(?=\S)|[。！？｡][*_)\]\"”’」』）]{0,3}\s*(?=\S)")
 _ABBREVIATION = re.compile(
-    r"(?<![\w.])(?:\w|e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|dr|mr|mrs|ms|st|z\.\s?b|d\.\s?h|u\.\s?a|bzw|evtl|ggf|inkl|nr|usw|vgl)\.$",
+    r"(?<![\w.])(?:(?<!\d\s)\w|e\.g|i\.e|etc|vs|cf|approx|ca|no|fig|dr|mr|mrs|ms|st|z\.\s?b|d\.\s?h|u\.\s?a|bzw|evtl|ggf|inkl|nr|usw|vgl)\.$",
     re.IGNORECASE,
 )
 _SHORT_NUMBER = re.compile(r"(?:^|\s)\d{1,2}\.$")
@@ -60,6 +67,11 @@ def typed_units(text: str) -> list[Unit]:
 
 def count_sentences(text: str) -> int:
     return len(_sentences(text, 0, len(text)))
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text in one line, in order, without the blanks between them."""
+    return [text[a:b].strip() for a, b in _sentences(text, 0, len(text))]
 
 
 def _blocks(text: str, lines: list[Line]) -> list[_Block]:
@@ -82,19 +94,23 @@ def _blocks(text: str, lines: list[Line]) -> list[_Block]:
 
 
 def _units(text: str, blocks: list[_Block]) -> Iterator[Unit]:
-    at = 0
+    at = group = 0
+    leads_in = False
     while at < len(blocks):
         block = blocks[at]
         at += 1
+        item = block.indent is not None
+        group += not (item and leads_in)
         *parts, (start, end) = _parts(text, block)
-        yield from (Unit(_one_line(text[a:b]), text[a:b].strip()) for a, b in parts)
-        unit = Unit(_one_line(text[start:end]), text[start:end].strip())
-        for item in _deeper_items(block, blocks[at:]) if unit.text.endswith(":") else ():
-            separator = "" if unit.text.endswith(":") else ";"
-            longer = f"{unit.text}{separator} {_one_line(text[item.start : item.end]).rstrip('.;,')}"
+        yield from (Unit(_one_line(text[a:b]), text[a:b].strip(), group, item) for a, b in parts)
+        unit = Unit(_one_line(text[start:end]), text[start:end].strip(), group, item)
+        leads_in = item or unit.text.endswith(_COLONS)
+        for below in _deeper_items(block, blocks[at:]) if unit.text.endswith(_COLONS) else ():
+            separator = "" if unit.text.endswith(_COLONS) else ";"
+            longer = f"{unit.text}{separator} {_one_line(text[below.start : below.end]).rstrip('.;,')}"
             if len(longer) > UNIT_CHARS or count_sentences(longer) > UNIT_SENTENCES:
                 break
-            unit = Unit(longer, text[start : item.end].strip())
+            unit = Unit(longer, text[start : below.end].strip(), group, item)
             at += 1
         yield unit
 

@@ -39,13 +39,16 @@ class Labels:
 
 @dataclass(slots=True)
 class Score:
-    """Counts; ``missed`` names the core facts that no memory holds, ``noisy`` the junk turns with one."""
+    """Counts; ``missed`` names the core facts that no memory holds, ``noisy`` the junk turns with one; ``unmatched``
+    are the memories of other turns that hold no labelled fact.
+    """
 
     core: int = 0
     core_kept: int = 0
     junk: int = 0
     junk_silent: int = 0
     memories: int = 0
+    unmatched: int = 0
     missed: list[Fact] = field(default_factory=list)
     noisy: list[Place] = field(default_factory=list)
 
@@ -96,12 +99,15 @@ def score(sessions: Iterable[Session], engine: DistillationEngine, labels: Label
     """Turns off the active path count for nothing: nothing is to be kept of them, whatever their labels say."""
     result = Score()
     kept = {place: drafts for session in sessions for place, drafts in distil(session, engine).items()}
-    result.memories = sum(map(len, kept.values()))
     for place, drafts in kept.items():
         if place in labels.junk:
             result.junk += 1
             result.junk_silent += not drafts
             result.noisy += [place] if drafts else []
+            continue
+        facts = [fact for fact in labels.facts if fact.place == place]
+        result.memories += len(drafts)
+        result.unmatched += sum(not any(fact.is_in(draft.summary) for fact in facts) for draft in drafts)
     for fact in labels.facts:
         if fact.core and fact.place in kept:
             found = any(fact.is_in(draft.summary) for draft in kept[fact.place])

@@ -32,35 +32,37 @@ def read_sessions(evalset: Path, redactor: Redactor) -> list[Session]:
 def measured(result: Score) -> str:
     return (
         f"core {result.core_kept}/{result.core}, junk silent {result.junk_silent}/{result.junk}, "
-        f"{result.memories} memories; missed {result.missed}; noisy {result.noisy}"
+        f"{result.unmatched} of {result.memories} memories unmatched; missed {result.missed}; noisy {result.noisy}"
     )
 
 
 def test_extraction_keeps_nearly_all_core_facts_and_hardly_any_junk(shared_data: Path, evalset: list[Session]) -> None:
-    """Measured: 89 of 90 core facts, 41 of 43 junk turns silent."""
+    """Measured: 90 of 90 core facts, 42 of 43 junk turns silent, 16 of 119 memories hold no labelled fact."""
     result = score(evalset, ExtractiveEngine(), read_labels(shared_data / "evalset" / "labels.json"))
-    assert result.core_kept >= 0.95 * result.core, measured(result)
-    assert (result.junk, result.junk_silent >= 40) == (43, True), measured(result)
+    assert result.core_kept >= 0.97 * result.core, measured(result)
+    assert (result.junk, result.junk_silent >= 41) == (43, True), measured(result)
+    assert result.unmatched <= 0.15 * result.memories, measured(result)
 
 
+@pytest.mark.parametrize("routine_sentences", ["4", "10"])
 def test_routine_sentences_around_the_facts_change_little(
-    shared_data: Path, redactor: Redactor, tmp_path: Path
+    routine_sentences: str, shared_data: Path, redactor: Redactor, tmp_path: Path
 ) -> None:
-    """Measured with 4 mixed into each final message: 88 of 90 core facts, 42 of 43 junk turns silent."""
+    """Measured: 90 of 90 core facts, 42 of 43 junk turns silent, with either."""
     evalset = shared_data / "evalset"
-    subprocess.run([sys.executable, evalset / "pad.py", evalset, tmp_path, "4"], check=True)
+    subprocess.run([sys.executable, evalset / "pad.py", evalset, tmp_path, routine_sentences], check=True)
     result = score(read_sessions(tmp_path, redactor), ExtractiveEngine(), read_labels(tmp_path / "labels.json"))
-    assert result.core_kept >= 0.93 * result.core, measured(result)
-    assert result.junk_silent >= 39, measured(result)
+    assert result.core_kept >= 0.95 * result.core, measured(result)
+    assert result.junk_silent >= 0.95 * result.junk, measured(result)
 
 
 def test_long_real_turns_are_distilled_too(shared_data: Path, redactor: Redactor) -> None:
-    """Measured: 16 of 17 core facts, 19 of 24 junk turns silent."""
+    """Measured: 16 of 17 core facts, 21 of 24 junk turns silent."""
     real = shared_data / "pi-sessions" / "real"
     session = read_session(real / "large-session.jsonl", redactor)
     result = score([session], ExtractiveEngine(), read_labels(real / "large-session.labels.json"))
-    assert result.core_kept >= 0.8 * result.core, measured(result)
-    assert result.junk_silent >= 0.7 * result.junk, measured(result)
+    assert result.core_kept >= 0.9 * result.core, measured(result)
+    assert result.junk_silent >= 0.85 * result.junk, measured(result)
 
 
 def test_every_memory_is_short_tagged_cited_and_verbatim(evalset: list[Session]) -> None:

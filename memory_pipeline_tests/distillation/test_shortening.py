@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from memory_pipeline.distillation.shortening import keep_ends, shorten
+from memory_pipeline.distillation.shortening import keep_ends, shorten, whole_sentences
 
 
 def words(text: str) -> int:
@@ -51,3 +51,19 @@ def test_a_tokenizer_that_is_never_content_ends_the_trying() -> None:
 
 def test_nothing_kept_is_only_the_marker() -> None:
     assert keep_ends("abc", 0).text.strip() == "[… 3 characters left out …]"
+
+
+@pytest.mark.parametrize(
+    ("summary", "kept"),
+    [
+        ("One. Two. Three.", "One. Two. Three."),
+        ("One. Two. Three. Four.", "One. Two. Three."),
+        ("Version 1.2.3 of a.b is used, e.g. here. Two", "Version 1.2.3 of a.b is used, e.g. here. Two"),
+        ("x" * 390 + ". " + "y" * 20 + ".", "x" * 390 + "."),
+        ("一つ目です。二つ目です。三つ目です。四つ目です。", "一つ目です。二つ目です。三つ目です。"),
+        ("x" * 401, None),
+        ("Same. Same. Same. Same.", "Same. Same. Same."),
+    ],
+)
+def test_a_memory_is_cut_back_to_whole_sentences_or_not_at_all(summary: str, kept: str | None) -> None:
+    assert whole_sentences(summary) == kept

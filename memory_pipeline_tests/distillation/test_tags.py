@@ -21,3 +21,11 @@ def test_names_make_the_tags_of_a_memory() -> None:
 
 def test_long_words_help_out_where_names_are_few() -> None:
     assert tags_of("keep answers short from now on") == ("answers", "short", "keep")
+
+
+def test_counts_and_hashes_are_no_tags() -> None:
+    assert tags_of("Committed as 4c1be07 after 42 runs on otter-1") == ("otter-1", "committed", "after")
+
+
+def test_tags_of_a_text_without_spaces_are_its_words() -> None:
+    assert tags_of("原因はタイムゾーンです。現地時刻で日付を作る") == ("タイムゾーン", "現地時刻", "原因")

@@ -94,6 +94,32 @@ def test_sentences_are_counted() -> None:
     assert count_sentences("One. Two (see 3. There)! Three?") == 3
 
 
+def test_wide_stops_end_a_sentence_without_a_space() -> None:
+    assert texts("原因はここです。「はい。いいえ。」と言う！終わり") == [
+        "原因はここです。",
+        "「はい。いいえ。」と言う！",
+        "終わり",
+    ]
+    assert texts("यह पहला है। यह दूसरा है।") == ["यह पहला है।", "यह दूसरा है।"]
+
+
+def test_a_unit_of_measure_is_no_abbreviation() -> None:
+    assert texts("It took 3.1 s. Next comes b. Z.") == ["It took 3.1 s.", "Next comes b. Z."]
+
+
+def test_units_know_the_list_they_are_in() -> None:
+    message = "Intro.\n\nRules:\n- " + "x" * 238 + "\n- b\n\nOutro.\n- c"
+    groups = [(unit.group, unit.item) for unit in units(message)]
+    assert groups == [(1, False), (2, False), (2, True), (2, True), (3, False), (4, True)]
+
+
+def test_lines_that_differ_in_their_numbers_only_were_not_typed() -> None:
+    log = "\n".join(f"otter-{n} took {n * 7} ms" for n in range(5))
+    assert [u.text for u in typed_units(f"why so slow\n{log}")] == ["why so slow"]
+    assert len(typed_units("1. fix the parser\n2. ask Ines\n3. ship it")) == 3
+    assert len(units(log)) == 1
+
+
 @given(st.text(alphabet=st.sampled_from("ab .:!?-*`\n#<>()\"'1/\t"), max_size=300))
 def test_every_source_stands_verbatim_in_the_message(message: str) -> None:
     for unit in [*units(message), *typed_units(message)]:
