@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from memory_pipeline.documents import FINISHED, SessionManifest, Summary, Turn
 from memory_pipeline.sessions import READER_VERSION, SessionFile
@@ -75,29 +77,25 @@ def failed_sessions(store: MemoryStore) -> tuple[str, ...]:
     return tuple(sorted(failed.keys() | _without_vectors(store).keys()))
 
 
-def waiting_sessions(store: MemoryStore, *, redo_extracted: bool, fresh_only: bool = False) -> Waiting:
+def waiting_sessions(
+    store: MemoryStore, *, redo: Mapping[str, str] = MappingProxyType({}), fresh_only: bool = False
+) -> Waiting:
     """Sessions with turns to distil or memories without a vector.
 
-    ``redo_extracted``: turns that were extracted wait too (an LLM has been configured since). ``fresh_only``: turns
-    that failed before do not count.
+    ``redo``: finished turns that are to be done again (turn id → session id). ``fresh_only``: turns that failed before
+    do not count.
     """
-    turns = store.group_count(
+    found = store.group_count(
         Turn,
         "session_id",
         {"distillation.state": "pending" if fresh_only else Exclude(FINISHED), "copy_of": None},
     )
-    if redo_extracted:
-        redo = store.group_count(
-            Turn,
-            "session_id",
-            {"distillation.state": FINISHED, "distillation.engine": "extractive", "copy_of": None},
-        )
-        turns = {key: turns.get(key, 0) + redo.get(key, 0) for key in turns.keys() | redo.keys()}
+    turns = Counter(found) + Counter(redo.values())
     vectors = _without_vectors(store)
     wanted = turns.keys() | vectors.keys()
     manifests = store.get(SessionManifest, sorted(wanted))
     newest = sorted(manifests, key=lambda m: (m.ended_at, m.doc_id), reverse=True)
-    return Waiting(tuple(m.doc_id for m in newest), sum(turns.values()), sum(vectors.values()))
+    return Waiting(tuple(m.doc_id for m in newest), turns.total(), sum(vectors.values()))
 
 
 def _without_vectors(store: MemoryStore) -> dict[str, int]:

@@ -43,6 +43,16 @@ class Failed:
 
 
 @dataclass(slots=True)
+class Usage:
+    """What distilling cost so far: messages of the turns that an engine was asked about, tokens, seconds in it."""
+
+    messages: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class Budget:
     """What may be distilled before the rest is left for next time: so many turns, so many seconds a run.
 
@@ -53,6 +63,8 @@ class Budget:
     seconds: float | None = None
     fresh_only: bool = False
     """Leave alone what failed before."""
+    redo: frozenset[str] | None = None
+    """Ids of finished turns that are to be done again; None where nobody has decided that yet."""
     tried: set[str] = field(default_factory=set)
     """Turn ids."""
     left: set[str] = field(default_factory=set)
@@ -61,6 +73,7 @@ class Budget:
     """Turns in a row that no model answered."""
     failed: list[Failed] = field(default_factory=list)
     """One for each turn that was tried and came to no outcome."""
+    used: Usage = field(default_factory=Usage)
     _started: float = field(default_factory=time.monotonic)
 
     def start_run(self) -> None:

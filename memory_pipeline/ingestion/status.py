@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from memory_pipeline.documents import FINISHED, RawMessage, SessionManifest, Summary, Turn
+from memory_pipeline.documents import RawMessage, SessionManifest, Summary, Turn
+from memory_pipeline.ingestion.estimating import estimate
+from memory_pipeline.ingestion.hiding import all_hidden
 from memory_pipeline.ingestion.planning import waiting_sessions
+from memory_pipeline.ingestion.redoing import extracted_turns
 from memory_pipeline.stores.contract import MemoryStore
-
-SAMPLE = 200  # finished turns that the time estimate is taken from
 
 
 @dataclass(slots=True)
@@ -27,7 +28,10 @@ class StoreStatus:
     turns_by_state: dict[str, int] = field(default_factory=dict)
     turns_waiting: int = 0
     memories: int = 0
+    turns_extracted: int = 0
+    """Extracted before there was a model, and to be done again by it."""
     memories_by_model: dict[str, int] = field(default_factory=dict)
+    memories_hidden: int = 0
     vectors: int = 0
     vectors_missing: int = 0
     embedding_model: str | None = None
@@ -50,28 +54,16 @@ def store_status(store: MemoryStore, engine: str) -> StoreStatus:
     status.turns_by_state = dict(sorted(store.group_count(Turn, "distillation.state", {"copy_of": None}).items()))
     status.turns = store.count(Turn)
     status.turns_copied = status.turns - sum(status.turns_by_state.values())
-    status.turns_waiting = waiting_sessions(store, redo_extracted=engine == "llm").turns
+    status.turns_waiting = waiting_sessions(store).turns
+    if engine == "llm":
+        status.turns_extracted = len(extracted_turns(store, status.turns or 1))
     status.memories_by_model = dict(sorted(store.group_count(Summary, "model").items()))
     status.memories = sum(status.memories_by_model.values())
+    status.memories_hidden = len(all_hidden(store))
     status.vectors_missing = store.count(Summary, {"embedding_model": None})
     status.vectors = status.memories - status.vectors_missing
     made_with = store.embedding_model(Summary)
     if made_with is not None:
         status.embedding_model, status.embedding_dimensions = made_with
-    status.estimate_seconds = estimate_seconds(store, status.turns_waiting, engine)
+    status.estimate_seconds = estimate(store, status.turns_waiting, engine).seconds
     return status
-
-
-def estimate_seconds(store: MemoryStore, waiting: int, engine: str) -> float | None:
-    """Seconds that distilling ``waiting`` turns would take at the pace of the engine's latest finished ones."""
-    if not waiting:
-        return 0.0
-    latest = store.scan(
-        Turn,
-        {"distillation.state": FINISHED, "distillation.engine": engine},
-        order=("started_at",),
-        descending=True,
-        limit=SAMPLE,
-    )
-    seconds = [turn.distillation.seconds for turn in latest]
-    return round(waiting * sum(seconds) / len(seconds), 1) if seconds else None

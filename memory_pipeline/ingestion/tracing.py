@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from memory_pipeline.documents import RawMessage, SessionManifest, Summary, Turn
 from memory_pipeline.errors import InputError
+from memory_pipeline.ingestion.hiding import find_hidden
 from memory_pipeline.stores.contract import MemoryStore
 
 
@@ -16,6 +17,7 @@ class TracedMemory:
     memory: Summary
     messages: tuple[RawMessage, ...]
     missing: tuple[str, ...]
+    hidden_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +35,9 @@ class TracedSession:
 def trace(doc_id: str, store: MemoryStore) -> TracedMemory | TracedTurn | TracedSession | RawMessage:
     """What the id of a memory, a turn, a message or a session stands for. InputError where there is no such id."""
     for memory in store.get(Summary, [doc_id]):
-        cited = [ref.doc_id for ref in memory.source_refs if ref.doc_id]
-        messages = store.get(RawMessage, cited)
-        found = {message.doc_id for message in messages}
-        return TracedMemory(memory, tuple(messages), tuple(cite for cite in cited if cite not in found))
+        return _traced_memory(memory, store)
+    if (hidden := find_hidden(doc_id, store)) is not None:
+        return _traced_memory(hidden.memory, store, hidden.hidden_at)
     for turn in store.get(Turn, [doc_id]):
         return _traced(turn, store)
     for manifest in store.get(SessionManifest, [doc_id]):
@@ -47,6 +48,13 @@ def trace(doc_id: str, store: MemoryStore) -> TracedMemory | TracedTurn | Traced
     raise InputError(
         f"Nothing in the store has the id {doc_id}; `memory-pipeline search` and `memory-pipeline export` print ids."
     )
+
+
+def _traced_memory(memory: Summary, store: MemoryStore, hidden_at: str | None = None) -> TracedMemory:
+    cited = [ref.doc_id for ref in memory.source_refs if ref.doc_id]
+    messages = store.get(RawMessage, cited)
+    found = {message.doc_id for message in messages}
+    return TracedMemory(memory, tuple(messages), tuple(cite for cite in cited if cite not in found), hidden_at)
 
 
 def _traced(turn: Turn, store: MemoryStore) -> TracedTurn:

@@ -34,20 +34,36 @@ ExamplesIfNone = Annotated[
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0917  # each is an option
     sessions: Annotated[Path | None, typer.Option(help="Folder of session logs instead of pi's own.")] = None,
     limit: Annotated[int | None, typer.Option(min=0, help="Distil at most this many turns.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would cost: turns, tokens, time.")
+    ] = False,
     reembed: Annotated[bool, typer.Option("--reembed", help="Make all vectors anew, for another model.")] = False,
+    redistill: Annotated[
+        bool, typer.Option("--redistill", help="Distil again what another prompt or model distilled.")
+    ] = False,
+    older_than: Annotated[
+        int | None, typer.Option(min=0, metavar="DAYS", help="With --redistill: only turns that long ago.")
+    ] = None,
+    project: Annotated[
+        str | None, typer.Option(help="With --redistill: only this project, by its path or its folder's name.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="With --redistill: only what this model made.")] = None,
     examples_if_none: ExamplesIfNone = None,
 ) -> None:
     """Index what is new, distil what waits. Stop it any time; the next run goes on."""
     if "--examples" in sys.argv and sessions is None:
         raise typer.BadParameter("the examples are run by `make run`, or with --sessions DIR", param_hint="--examples")
-    from memory_pipeline.interfaces.run import RunRequest
+    if not redistill and (older_than, project, model) != (None, None, None):
+        raise typer.BadParameter("--older-than, --project and --model select what --redistill does again")
     from memory_pipeline.interfaces.run import run as command
+    from memory_pipeline.interfaces.run_request import RunRequest, selection
 
+    selected = selection(older_than, project, model) if redistill else None
     try:
-        code = command(RunRequest(sessions, limit, reembed, examples_if_none))
+        code = command(RunRequest(sessions, limit, reembed, examples_if_none, dry_run, selected))
     except KeyboardInterrupt:
         err.print("Stopped. What was done is kept; the next run goes on.")
         code = 130
@@ -96,16 +112,51 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="A JSON object."
 
 
 @app.command()
+def audit(
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON object.")] = False,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option("--limit", metavar="CHECK=NUMBER", help="Another limit: ungrounded=2, duplicates=5%."),
+    ] = None,
+) -> None:
+    """How healthy the memories are; ends with 1 where a check is above its limit."""
+    from memory_pipeline.interfaces.audit import audit as command
+
+    raise typer.Exit(command(as_json=as_json, limits=limits or []))
+
+
+@app.command()
+def hide(
+    memory_id: Annotated[str | None, typer.Argument(metavar="ID", help="The id of a memory that is wrong.")] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Put it back.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="What is hidden.")] = False,
+) -> None:
+    """Take a wrong memory out of every result, and keep it out."""
+    if listed == (memory_id is not None) or (listed and undo):
+        raise typer.BadParameter("name one memory's ID, or --list")
+    from memory_pipeline.interfaces.hide import hidden, undo_hiding
+    from memory_pipeline.interfaces.hide import hide as command
+
+    if memory_id is None:
+        hidden()
+    elif undo:
+        undo_hiding(memory_id)
+    else:
+        command(memory_id)
+
+
+@app.command()
 def export(
     tier: Annotated[str | None, typer.Option(help=f"One of {', '.join(TIERS)}; all without it.")] = None,
     project: Annotated[str | None, typer.Option(help="Only this project: its path or its folder's name.")] = None,
+    hidden: Annotated[bool, typer.Option("--hidden", help="Also the memories that are hidden.")] = False,
 ) -> None:
     """Everything as JSON lines, but for the vectors, in a stable order."""
     from memory_pipeline.interfaces.export import export as command
 
     if tier is not None and tier not in TIERS:
         raise typer.BadParameter(f"{tier!r} is no tier; one of {', '.join(TIERS)}", param_hint="--tier")
-    command(tier=tier, project=project)
+    command(tier=tier, project=project, hidden=hidden)
 
 
 @app.command()

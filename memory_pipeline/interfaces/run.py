@@ -6,8 +6,6 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -17,11 +15,12 @@ from memory_pipeline.documents import Summary
 from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
-from memory_pipeline.ingestion.progress import Budget
-from memory_pipeline.ingestion.status import StoreStatus, estimate_seconds, store_status
+from memory_pipeline.ingestion.progress import Budget, Usage
+from memory_pipeline.ingestion.status import StoreStatus, store_status
 from memory_pipeline.interfaces.examples import EXAMPLES_SUFFIX, settings_for
 from memory_pipeline.interfaces.locking import only_run
 from memory_pipeline.interfaces.models import fetch_models
+from memory_pipeline.interfaces.run_request import RunRequest, described, dry_run, estimated, to_redo
 from memory_pipeline.interfaces.terminal import (
     TerminalProgress,
     TerminalReporter,
@@ -35,22 +34,11 @@ from memory_pipeline.interfaces.terminal import (
 from memory_pipeline.models import open_chat, open_embedder
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
-from memory_pipeline.stores.contract import MemoryStore
 
 if TYPE_CHECKING:
     from memory_pipeline.orchestration.local_run import LocalRuns
 
 LEAST_SPACE = 50_000_000  # bytes; below this SQLite and Dagster fail halfway
-
-
-@dataclass(slots=True)
-class RunRequest:
-    """What the command line asked for. ``limit``: turns distilled; ``examples``: sessions for those who have none."""
-
-    sessions: Path | None = None
-    limit: int | None = None
-    reembed: bool = False
-    examples: Path | None = None
 
 
 def run(request: RunRequest) -> int:
@@ -70,6 +58,9 @@ def run(request: RunRequest) -> int:
             "memory-pipeline run --sessions DIR"
         )
         return 0
+    if request.dry_run:
+        dry_run(request, settings, discovery.files)
+        return 0
     with only_run(settings):
         _check_space(settings)
         with open_store(settings) as store:
@@ -77,6 +68,7 @@ def run(request: RunRequest) -> int:
                 store.drop_vectors(Summary)
             plan = plan_index(discovery.files, store)
             before = store_status(store, settings.distiller_kind)
+            err.print(described(estimated(request, settings, plan, store)), markup=False)
         with progress_bars() as progress:
             budget = Budget(turns=request.limit)
             reporter = TerminalReporter(progress, budget)
@@ -84,12 +76,12 @@ def run(request: RunRequest) -> int:
             failures = indexed.failures if indexed else []
             if not failures:
                 try:
-                    failures = _enrich(settings, reporter, progress, budget)
+                    failures = _enrich(request, settings, reporter, progress, budget)
                 except MemoryPipelineError as error:
                     failures = [str(error)]
     with open_store(settings) as store:
         after = store_status(store, settings.distiller_kind)
-    out.print(_table(plan, before, after, indexed, time.monotonic() - started))
+    out.print(_table(plan, before, after, indexed, budget.used, time.monotonic() - started))
     for sentence in dict.fromkeys(failures):
         err.print(f"[red]Stopped:[/] {escape(sentence)} What was done before is kept; run again to go on.")
     if not failures and (unanswered := _no_answers(budget)):
@@ -119,21 +111,23 @@ def _index(
     return run_index(settings, [file.session_id for file in plan.due], reporter)
 
 
-def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalProgress, budget: Budget) -> list[str]:
+def _enrich(
+    request: RunRequest, settings: Settings, reporter: TerminalReporter, progress: TerminalProgress, budget: Budget
+) -> list[str]:
     """Distil and embed what waits; returns what ended it early."""
     with open_store(settings) as store:
-        waiting = _waiting(store, settings)
+        redo = to_redo(request, settings, store)
+        waiting = waiting_sessions(store, redo=redo)
         held = store.embedding_model(Summary)
-        seconds = estimate_seconds(store, waiting.turns, settings.distiller_kind)
+    budget.redo = frozenset(redo)
     if not waiting.sessions or budget.spent:
         return []
     from memory_pipeline.orchestration.local_run import RUN_SECONDS, run_enrich  # noqa: PLC0415
 
     due = waiting.turns if budget.turns is None else min(waiting.turns, budget.turns)
     if due:
-        pace = f", about {duration(seconds * due / waiting.turns)}" if seconds else ""
         progress.say(
-            f"Everything indexed is searchable by keyword now. {due} turns are distilled next, newest first{pace}. "
+            f"Everything indexed is searchable by keyword now. {due} turns are distilled next, newest first. "
             "Ctrl-C any time, the next run goes on."
         )
     progress.expect("distil", due)
@@ -142,7 +136,8 @@ def _enrich(settings: Settings, reporter: TerminalReporter, progress: TerminalPr
 
     def sessions(fresh_only: bool) -> tuple[str, ...]:
         with open_store(settings) as store:
-            return _waiting(store, settings, fresh_only=fresh_only).sessions
+            left = {turn: session for turn, session in redo.items() if turn not in budget.tried}
+            return waiting_sessions(store, redo=left, fresh_only=fresh_only).sessions
 
     if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
         fetch_models(settings, chat=False, show=progress)
@@ -161,10 +156,6 @@ def _no_answers(budget: Budget) -> str | None:
         f"{errors[-1].rstrip('.')}). "
         f"They are tried again at the next run; check the model with: {command_name()} doctor"
     )
-
-
-def _waiting(store: MemoryStore, settings: Settings, *, fresh_only: bool = False) -> Waiting:
-    return waiting_sessions(store, redo_extracted=settings.distiller_kind == "llm", fresh_only=fresh_only)
 
 
 @contextmanager
@@ -194,8 +185,8 @@ def _models(
         yield
 
 
-def _table(
-    plan: IndexPlan, before: StoreStatus, after: StoreStatus, indexed: LocalRuns | None, seconds: float
+def _table(  # noqa: PLR0917  # what a run came to
+    plan: IndexPlan, before: StoreStatus, after: StoreStatus, indexed: LocalRuns | None, used: Usage, seconds: float
 ) -> Table:
     table = Table(title=f"Done in {duration(seconds)}", title_justify="left")
     for name in ("", "this run", "in the store"):
@@ -217,6 +208,12 @@ def _table(
         ("memories", after.memories - before.memories, after.memories),
         ("memories with a vector", after.vectors - before.vectors, after.vectors),
     ]
+    if used.messages:
+        tokens = used.prompt_tokens + used.completion_tokens
+        rows += [
+            ("tokens per 1,000 messages", f"{1_000 * tokens / used.messages:,.0f}", ""),
+            ("seconds of distilling per 1,000 messages", f"{1_000 * used.seconds / used.messages:,.1f}", ""),
+        ]
     for name, now, total in rows:
         table.add_row(name, str(now), str(total))
     return table

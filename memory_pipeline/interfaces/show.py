@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.markup import escape
 from rich.table import Table
 
@@ -22,6 +24,8 @@ def show(doc_id: str) -> None:
     with open_store(settings) as store:
         found = trace(doc_id, store)
     if isinstance(found, TracedMemory):
+        if found.hidden_at is not None:
+            out.print(f"[yellow]hidden since {found.hidden_at[:10]}[/]; {command_name()} hide --undo {doc_id}")
         _memory(found.memory)
         for message in found.messages:
             if message.copy_of is None:
@@ -42,6 +46,8 @@ def _memory(memory: Summary) -> None:
     out.print(f"[bold]{escape(memory.summary)}[/]")
     out.print(f"[dim]{' '.join(escape(tag) for tag in memory.tags)}[/]")
     first = memory.source_refs[0]
+    for quote in memory.evidence:
+        out.print(f"[dim]“{escape(quote)}”[/]")
     out.print(
         f"[dim]established {memory.established_at} · {escape(memory.project)} · by {escape(memory.model)} · "
         f"trust {memory.trust}\nsession {first.session_id}\nturn {first.turn_id}[/]"
@@ -63,7 +69,14 @@ def _turn(traced: TracedTurn) -> None:
     out.print(f"[dim]{turn.started_at} to {turn.ended_at} · {escape(turn.project)} · {turn.message_count} messages[/]")
     by = f" by {state.model}" if state.model else ""
     why = f": {state.error}" if state.error else ""
-    out.print(f"[dim]distilled: {state.state}{escape(by)}{escape(why)}[/]\n")
+    out.print(f"[dim]distilled: {state.state}{escape(by)}{escape(why)}[/]")
+    for reason, times in Counter(state.dropped).items():
+        out.print(f"[dim]not kept: {escape(reason)}{f' ({times} times)' if times > 1 else ''}[/]")
+    if state.parts > 1:
+        out.print(f"[dim]asked about in {state.parts} parts[/]")
+    if state.cut_chars:
+        out.print(f"[yellow]{state.cut_chars} characters were left out: the model's context is too short for them[/]")
+    out.print()
     out.print(turn.text, markup=False)
     for memory in traced.memories:
         out.print(f"\n[bold]memory[/] {memory.doc_id}")

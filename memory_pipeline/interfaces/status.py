@@ -18,6 +18,7 @@ from memory_pipeline.stores import open_store, store_exists
 from memory_pipeline.stores.contract import MemoryStore
 
 RUNS_SHOWN = 5
+ONLY_IF_ANY = ("turns only extracted so far", "memories hidden")
 
 
 def status(*, as_json: bool) -> None:
@@ -104,11 +105,15 @@ def _table(counts: StoreStatus, files: dict[str, Any], settings: Settings) -> Ta
         ("messages", counts.messages),
         ("turns", f"{counts.turns} ({states})"),
         ("turns that wait", waits if counts.turns_waiting else 0),
+        ("turns only extracted so far", counts.turns_extracted),
         ("memories", f"{counts.memories} ({models})" if models else 0),
+        ("memories hidden", counts.memories_hidden),
         ("vectors", vectors),
         ("distiller", settings.distiller_kind),
         ("store", counts.location),
         ("Dagster's history", settings.dagster_home),
     ):
+        if name in ONLY_IF_ANY and not value:
+            continue
         table.add_row(f"[bold]{name}[/]", escape(str(value)))
     return table

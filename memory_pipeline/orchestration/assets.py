@@ -12,10 +12,12 @@ from memory_pipeline.distillation import ExtractiveEngine, LlmEngine
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.distilling import distil_session, embed_session
 from memory_pipeline.ingestion.indexing import build_turns, ingest_messages, record_session
+from memory_pipeline.ingestion.redoing import redone_unasked
 from memory_pipeline.orchestration.partitions import SESSION_FILES
 from memory_pipeline.orchestration.reporting import Metadata, Reporter, for_each_session
 from memory_pipeline.orchestration.resources import LlamaCpp, SessionLogs, Store
 from memory_pipeline.sessions import READER_VERSION
+from memory_pipeline.settings import load_settings
 
 INDEX_BATCH = 250  # more keys in a run start too slowly: Dagster plans each key of each asset before the first line
 ENRICH_BATCH = 10
@@ -129,6 +131,8 @@ def memory_summaries(
     """What is worth keeping of each turn, citing the messages it rests on. Turns that are done are never redone."""
     progress, budget = reporter.progress(context), reporter.budget(context)
     with store.open() as opened, llama.engine() as engine:
+        if budget.redo is None:
+            budget.redo = frozenset(redone_unasked(opened, load_settings()))
 
         def work(key: str) -> Metadata:
             done = distil_session(key, store=opened, engine=engine, budget=budget, progress=progress, now=_now)
@@ -139,6 +143,7 @@ def memory_summaries(
                 "left_pending": done.left,
                 "memories": done.memories,
                 "problems": len(done.problems),
+                "messages": done.messages,
                 "prompt_tokens": done.prompt_tokens,
                 "completion_tokens": done.completion_tokens,
                 "engine_seconds": round(done.seconds, 3),

@@ -7,6 +7,7 @@ a session that keeps failing can't keep the command from ending.
 from __future__ import annotations
 
 import logging
+import re
 import time
 import warnings
 from collections.abc import Callable, Iterable
@@ -107,6 +108,12 @@ def _cause(error: SerializableErrorInfo | None) -> str:
         error = error.cause
     if error is None:
         return "unknown"
+    if error.cls_name == "DagsterAssetCheckFailedError":
+        checks = " ".join(re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", error.message.partition("\n")[2]))
+        return (
+            f"A check failed ({checks}), so the memories of these sessions get no vectors; memory-pipeline audit lists "
+            "what is wrong, memory-pipeline hide ID takes one of them out."
+        )
     return error.message.strip().removeprefix(f"memory_pipeline.errors.{error.cls_name}: ")
 
 

@@ -7,6 +7,7 @@ import dagster as dg
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import failed_sessions, plan_index, stretches, waiting_sessions
+from memory_pipeline.ingestion.redoing import redone_unasked
 from memory_pipeline.orchestration.assets import ENRICH_BATCH, INDEX_BATCH
 from memory_pipeline.orchestration.jobs import ALIVE, ENRICH_JOB, enrich_sessions, index_sessions
 from memory_pipeline.orchestration.partitions import add_keys, known_keys, range_tags
@@ -53,7 +54,8 @@ def nightly_enrich(context: dg.ScheduleEvaluationContext, store: Store) -> Itera
     failed: set[str] = set()
     if store_exists(settings):
         with store.open() as opened:
-            fresh = waiting_sessions(opened, redo_extracted=settings.distiller_kind == "llm", fresh_only=True).sessions
+            redo = redone_unasked(opened, settings)
+            fresh = waiting_sessions(opened, redo=redo, fresh_only=True).sessions
             failed.update(failed_sessions(opened))
         # A run that found no model at all leaves its turns fresh, and the sensor does not ask for them again.
         failed |= set(fresh) - set(not_tried_since_change(context.instance, fresh))

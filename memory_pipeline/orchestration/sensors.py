@@ -11,6 +11,7 @@ import dagster as dg
 
 from memory_pipeline.errors import InputError, MemoryPipelineError
 from memory_pipeline.ingestion.planning import newest_stretch, settled, stretches, waiting_sessions
+from memory_pipeline.ingestion.redoing import redone_unasked
 from memory_pipeline.orchestration.assets import (
     ENRICH_BATCH,
     INDEX_BATCH,
@@ -84,9 +85,8 @@ def enrich_sensor(context: dg.SensorEvaluationContext, store: Store) -> dg.RunRe
         return dg.SkipReason("nothing is indexed yet")
     try:
         with store.open() as opened:
-            waiting = waiting_sessions(
-                opened, redo_extracted=settings.distiller_kind == "llm", fresh_only=True
-            ).sessions
+            redo = redone_unasked(opened, settings)
+            waiting = waiting_sessions(opened, redo=redo, fresh_only=True).sessions
     except MemoryPipelineError as error:
         return dg.SkipReason(str(error))
     order = known_keys(instance)

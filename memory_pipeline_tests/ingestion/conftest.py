@@ -11,6 +11,7 @@ from memory_pipeline.redaction import Redactor
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import open_store
 from memory_pipeline.stores.contract import MemoryStore
+from memory_pipeline_tests.ingestion.distilling import Distiller
 from memory_pipeline_tests.ingestion.indexer import Indexer
 from memory_pipeline_tests.redaction.rules import shared_redactor
 
@@ -34,3 +35,8 @@ def store(settings: Settings) -> Iterator[MemoryStore]:
 @pytest.fixture
 def index(settings: Settings, store: MemoryStore, redactor: Redactor) -> Indexer:
     return Indexer(settings, store, redactor)
+
+
+@pytest.fixture
+def distil(index: Indexer, store: MemoryStore) -> Distiller:
+    return Distiller(index, store)

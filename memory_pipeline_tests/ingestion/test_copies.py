@@ -125,7 +125,7 @@ def test_a_copied_turn_is_distilled_once_and_its_memory_cites_every_copy(world: 
         "s2_s2_1_0": "s1_s1_1_0", "s2_s2_1_1": "s1_s1_1_1",
         "s3_s3_-1_0": "s1_s1_-1_0", "s3_s3_0_0": "s1_s1_0_0", "s3_s3_0_1": "s1_s1_0_1",
     }  # fmt: skip
-    assert waiting_sessions(world.index.store, redo_extracted=False).turns == 0
+    assert waiting_sessions(world.index.store).turns == 0
     status = store_status(world.index.store, "extractive")
     assert (status.turns, status.turns_copied, status.turns_waiting) == (7, 3, 0)
 

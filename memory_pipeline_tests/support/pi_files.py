@@ -53,6 +53,20 @@ class SessionWriter:
             {"role": "toolResult", "toolCallId": "call", "toolName": name, "content": content, "isError": False}
         )
 
+    def compaction(self, summary: str) -> SessionWriter:
+        """What pi writes where it sums the session up so far, to go on with less."""
+        self._count += 1
+        entry_id = f"{self._count:08x}"
+        entry = {"type": "compaction", "id": entry_id, "parentId": self._parent, "timestamp": _iso(self._time)}
+        self._append({**entry, "summary": summary, "firstKeptEntryId": self._parent, "tokensBefore": 9_000})
+        self._parent = entry_id
+        return self
+
+    def back_to(self, number: int) -> SessionWriter:
+        """Let the next entry follow the ``number``th message (from 1): what came after that is an abandoned branch."""
+        self._parent = f"{number:08x}"
+        return self
+
     def message(self, message: dict[str, Any]) -> SessionWriter:
         self._count += 1
         self._time += timedelta(seconds=20)
