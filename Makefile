@@ -2,7 +2,8 @@
 # make ui     Dagster's UI on the same data (PORT=3000)
 # make test   lint, types, and all tests
 # make fuzz   reads 10,000 broken session files (SEED=N: the same ones again)
-# make bench  the benchmarks (make eval: long evaluations)
+# make bench  what the chain costs
+# make eval   how good the memories are (EVALSET=DIR: on another labelled set; JSON=1; WRITE=1: into docs/quality.md)
 
 PYTHON ?= python3
 PORT ?= 3000
@@ -34,7 +35,8 @@ bench: $(VENV)/.tests
 	$(BIN)/python -m benchmarks.chain
 
 eval: $(VENV)/.tests
-	@echo "No long evaluations yet."
+	@MEMORY_MODELS_DIR=.cache/models $(BIN)/memory-pipeline models pull --chat >/dev/null || true
+	@$(BIN)/python -m benchmarks.quality $(EVALSET) $(if $(JSON),--json) $(if $(WRITE),--write docs/quality.md)
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make run PYTHON=/path/to/python3"; exit 1; }

@@ -1,0 +1,1 @@
+"""What distilling makes of labelled sessions: ``python -m benchmarks.quality`` (``make eval``)."""
