@@ -21,6 +21,7 @@ from memory_pipeline.documents import (
 )
 from memory_pipeline.errors import StoreError
 from memory_pipeline.ingestion.batches import batched
+from memory_pipeline.ingestion.citations import citing, home
 from memory_pipeline.stores.contract import Exclude, MemoryStore
 
 _BATCH = 200  # keys looked up at a time
@@ -66,7 +67,11 @@ def _settle(turns: Sequence[Turn], store: MemoryStore) -> None:
     done = next((turn for turn in peers if turn.distillation.state in FINISHED), None)
     kept: list[str] = []
     if done is not None:
-        moved = [_moved(memory, turns, messages) for memory in _memories_of(done, store)]
+        moved = [_moved(memory, turns, messages, store) for memory in _memories_of(done, store)]
+        moved += [
+            citing(memory, _everywhere(memory, turns, messages), instead_of=messages.keys(), store=store)
+            for memory in _memories_of_others(turns, store)
+        ]
         kept = [memory.doc_id for memory in moved]
         for refused in store.upsert(Summary, moved).refused:
             raise StoreError(f"Memory {refused.doc_id} was not stored: {refused.field} {refused.reason}.")
@@ -91,28 +96,50 @@ def _memories_of(turn: Turn, store: MemoryStore) -> list[Summary]:
     return [memory for memory in found if memory.source_refs[0].turn_id == turn.turn_id]
 
 
-def _moved(memory: Summary, turns: Sequence[Turn], messages: Mapping[str, Sequence[RawMessage]]) -> Summary:
+def _memories_of_others(turns: Sequence[Turn], store: MemoryStore) -> list[Summary]:
+    """Memories of other turns of a session, which these turns said again."""
+    group = [turn.turn_id for turn in turns]
+    found = store.scan(Summary, {"source_refs.turn_id": group}, vectors=True)
+    return [memory for memory in found if home(memory) not in group]
+
+
+def _moved(
+    memory: Summary, turns: Sequence[Turn], messages: Mapping[str, Sequence[RawMessage]], store: MemoryStore
+) -> Summary:
     """The memory as one of the first turn's, citing what it cites in each of the turns; ``messages`` by turn id."""
-    home = memory.source_refs[0].turn_id
-    places = {message.doc_id: place for place, message in _placed(messages[home])}
-    cited = [ref.doc_id for ref in memory.source_refs if ref.turn_id == home]
-    refs: list[SourceRef] = []
-    for turn in turns:
-        there = dict(_placed(messages[turn.turn_id]))
-        for doc_id in cited:
-            place = places.get(doc_id or "")
-            found = there.get(place) if place else None
-            if found is not None:
-                refs.append(SourceRef(session_id=turn.session_id, turn_id=turn.turn_id, doc_id=found.doc_id))
     to = turns[0]
+    refs = _everywhere(memory, turns, messages)
     return memory.model_copy(
         update={
             "doc_id": Summary.make_id(to.session_id, to.turn_id, memory.summary),
-            "source_refs": refs or memory.source_refs,
+            "source_refs": refs + _said_again(memory, messages.keys(), store) if refs else memory.source_refs,
             "project": to.project,
             "origin": to.origin,
         }
     )
+
+
+def _said_again(memory: Summary, group: Collection[str], store: MemoryStore) -> list[SourceRef]:
+    """References to other turns of its session and to copies of those; turns that are copies no longer stay out."""
+    further = [ref for ref in memory.source_refs if ref.turn_id not in group]
+    copies = {t.turn_id for t in store.get(Turn, sorted({ref.turn_id for ref in further})) if t.copy_of is not None}
+    at_home = memory.source_refs[0].session_id
+    return [ref for ref in further if ref.session_id == at_home or ref.turn_id in copies]
+
+
+def _everywhere(
+    memory: Summary, turns: Sequence[Turn], messages: Mapping[str, Sequence[RawMessage]]
+) -> list[SourceRef]:
+    """References to what the memory cites in any of the turns, in each of them."""
+    known = {message.doc_id: place for told in messages.values() for place, message in _placed(told)}
+    places = [known[ref.doc_id] for ref in memory.source_refs if ref.doc_id in known]
+    refs: list[SourceRef] = []
+    for turn in turns:
+        there = dict(_placed(messages[turn.turn_id]))
+        for place in dict.fromkeys(places):
+            if (found := there.get(place)) is not None:
+                refs.append(SourceRef(session_id=turn.session_id, turn_id=turn.turn_id, doc_id=found.doc_id))
+    return refs
 
 
 _Place = tuple[str, str, str, int]

@@ -16,6 +16,7 @@ from memory_pipeline.documents import (
     Entity,
     Fact,
     Mentions,
+    Meta,
     RawMessage,
     SessionFacts,
     SessionManifest,
@@ -55,6 +56,10 @@ def repair_store(redactor: Redactor, *, store: MemoryStore, watch: Callable[[], 
         if secrets.known:
             changed[manifest.doc_id] = repair_session(manifest.doc_id, secrets.redact, store=store)
         watch()
+    notes = list(store.scan(Meta))  # among them memories that people have hidden
+    for old, new in zip(notes, redacted(notes, redactor.redact_many), strict=True):
+        if new != old:
+            _replace(old, new, store)
     return {session_id: count for session_id, count in changed.items() if count}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from memory_pipeline.documents import Document, Mentions, Summary, Turn
 from memory_pipeline.ingestion.progress import Budget
 from memory_pipeline.stores.contract import BulkResult, MemoryStore
 from memory_pipeline_tests.ingestion.distilling import Distiller, Spoken, redo
-from memory_pipeline_tests.support.pi_files import SessionWriter
+from memory_pipeline_tests.support.pi_files import START, SessionWriter
 
 PORT = "The preview server listens on port 4173."
 PORT_AGAIN = "The preview server listens on port 4173 now."
@@ -155,3 +156,20 @@ def test_with_several_answers_at_a_time_the_store_ends_the_same(
     assert done.turns == 4
     assert sorted(engine.asked) == [f"{session.session_id}_{number}" for number in range(4)]
     assert distil.memories() == {PORT: [0, 2], HOST: [1, 3]}
+
+
+@pytest.mark.parametrize("fork_first", [False, True])
+def test_a_fork_of_the_session_cites_the_same_in_whatever_order_it_comes(
+    distil: Distiller, session: SessionWriter, store: MemoryStore, tmp_path: Path, fork_first: bool
+) -> None:
+    fork = SessionWriter(tmp_path / "sessions", cwd="/home/ann/src/fork", started=START + timedelta(days=1))
+    lines = session.path.read_text().splitlines()[1:]
+    fork.path.write_text("\n".join([fork.path.read_text().splitlines()[0], *lines]) + "\n")
+    engine = Spoken({0: [PORT], 2: [PORT_AGAIN]})
+    for path in (fork.path, session.path) if fork_first else (session.path, fork.path):
+        distil(path, engine)
+    (memory,) = store.scan(Summary)
+    first, second = session.session_id, fork.session_id
+    assert [ref.turn_id for ref in memory.source_refs] == [f"{first}_0", f"{second}_0", f"{first}_2", f"{second}_2"]
+    distil(session.path, engine, redo(store, 0, 2))
+    assert [memory.source_refs for memory in store.scan(Summary)] == [memory.source_refs]

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from memory_pipeline.distillation import ExtractiveEngine
-from memory_pipeline.documents import DOCUMENTS, Document, RawMessage, Summary
+from memory_pipeline.documents import DOCUMENTS, Document, Meta, RawMessage, Summary
 from memory_pipeline.ingestion import repairing
 from memory_pipeline.ingestion.distilling import distil_session
 from memory_pipeline.ingestion.progress import Budget, Silent
@@ -114,6 +114,7 @@ def test_a_store_of_older_rules_is_repaired_in_every_tier(
     assert token() in everything(store)
     before = [turn.distillation for turn in blind.turns()]
     memories = store.count(Summary)
+    store.upsert(Meta, [Meta(doc_id="hidden:x", value={"summary": f"The registry takes {token()}."})])
     watched: list[int] = []
     changed = repair_store(redactor, store=store, watch=lambda: watched.append(1))
     assert changed.keys() == {"s1"}
