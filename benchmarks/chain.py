@@ -3,7 +3,7 @@
     python -m benchmarks.chain [--extracted 3000] [--distilled 30] [--models DIR]
 
 Two runs of the real command in a home of their own, on generated sessions: one distils by extraction (llama.cpp only
-embeds), one with the small chat model (llama.cpp does both; a context of 1,024 tokens). The time inside llama.cpp is
+embeds), one with the small chat model (llama.cpp does both; a context of 2,048 tokens). The time inside llama.cpp is
 what the pipeline waited for its answers, HTTP included, as reported by the materializations. The goal is a ratio of at
 most 1.15 where a model distils; with extraction there is little model time to compare with, so seconds per 1,000 turns
 say more.
@@ -27,7 +27,7 @@ from rich.table import Table
 from benchmarks.corpus import write_corpus
 
 TURNS_A_SESSION = 10
-CONTEXT = "1024"  # tokens: whole turns would take the small model minutes each on two cores, and measure only itself
+CONTEXT = "2048"  # tokens: whole turns would take the small model minutes each on two cores, and measure only itself
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,7 @@ def _loads(rules: type[Rules], rule: str, cache_dir: Path) -> bool:
 
 def _write(path: Path, found: list[str]) -> None:
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    unfinished.touch(mode=0o600)
     unfinished.write_text("\n".join(found), encoding="utf-8")
     unfinished.replace(path)
 

@@ -279,7 +279,7 @@ def test_a_small_model_started_here_comes_to_an_outcome(command: CommandLine, mo
     """What it says is not judged: a model of this size invents."""
     del command.env["LLAMA_URL"]
     (gguf,) = models_dir.glob("SmolLM2*.gguf")
-    command.env |= {"MEMORY_CHAT_GGUF": str(gguf), "LLAMA_CONTEXT": "1024"}
+    command.env |= {"MEMORY_CHAT_GGUF": str(gguf), "LLAMA_CONTEXT": "1280"}
     session = SessionWriter(command.sessions).turn("hi", "Hello.")  # it answers this one soon
     run = command.start("run")
     _, err = run.communicate(timeout=240)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import dagster as dg
 import pytest
 
@@ -135,7 +137,12 @@ def test_metadata_tell_counts_and_never_a_word_of_a_memory(
     workplace: Workplace, keys: list[str], server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workplace.run(INDEX_JOB, *keys)
-    server.then(CHAT, chat_completion('{"memories": [{"summary": "Logs of c.", "tags": ["a", "b", "c"]}]}'))
+    memory = {
+        "summary": "Logs of c go to /var/log/c.log.",
+        "tags": ["logs", "paths", "journald"],
+        "evidence": ["They go to `/var/log/c.log`"],
+    }
+    server.then(CHAT, chat_completion(json.dumps({"memories": [memory]})))
     server.then(CHAT, chat_completion("logs of b, in prose"), error("the logs of a break our rules", 400))
     monkeypatch.setenv("LLAMA_URL", server.url)
     assert workplace.run(ENRICH_JOB, *keys).success
