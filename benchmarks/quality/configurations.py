@@ -16,6 +16,7 @@ from memory_pipeline.redaction import Redactor
 from memory_pipeline.stores.contract import MemoryStore
 
 SMALL_MODEL_TURNS = 20
+SMALL_MODEL_CONTEXT = 2_048  # tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +87,5 @@ def _replayed(store: MemoryStore, *, answers: Path) -> Iterator[Mapping[str, obj
 
 @contextmanager
 def _small(_: MemoryStore, *, gguf: Path) -> Iterator[Mapping[str, object]]:
-    yield {"distiller": "llm", "chat_gguf": gguf}
+    # It loops until its answer is cut off, and how long that takes is a matter of the context.
+    yield {"distiller": "llm", "chat_gguf": gguf, "llama_context": SMALL_MODEL_CONTEXT}

@@ -38,8 +38,9 @@ class Labels:
 
 
 def read_labels(path: Path, session: str = "") -> Labels:
-    """Labels of a set of sessions, or of one session, whose id is ``session`` then."""
+    """Labels of a set of sessions, or of one session, whose id is ``session`` then, else the one they name."""
     labels = json.loads(path.read_text(encoding="utf-8"))
+    session = session or labels.get("session", "")
     facts = [
         Fact((fact.get("session_id", session), fact["turn_index"]), fact["tier"] == "core", tuple(fact["key_terms"]))
         for fact in labels["facts"]

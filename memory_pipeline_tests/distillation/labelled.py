@@ -5,36 +5,16 @@ A fact is kept if one memory of its turn holds at least half of its key terms.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.quality.labels import Fact, Labels, Place
 from memory_pipeline.distillation import DistillationEngine, Draft
 from memory_pipeline.documents import RawMessage, Turn
 from memory_pipeline.redaction import Redactor
 from memory_pipeline.sessions import MessageContext, SessionFile, group_turns, messages, outline
-
-Place = tuple[str, int]
-"""Session id and turn index."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    place: Place
-    core: bool
-    key_terms: tuple[str, ...]
-
-    def is_in(self, memory: str) -> bool:
-        found = sum(term.lower() in memory.lower() for term in self.key_terms)
-        return 2 * found >= len(self.key_terms)
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    facts: tuple[Fact, ...]
-    junk: frozenset[Place]
 
 
 @dataclass(slots=True)
@@ -79,20 +59,6 @@ def distil(session: Session, engine: DistillationEngine) -> dict[Place, tuple[Dr
         for turn in session.turns
         if turn.on_active_path
     }
-
-
-def read_labels(path: Path) -> Labels:
-    labels = json.loads(path.read_text(encoding="utf-8"))
-    session = labels.get("session", "")
-    facts = [
-        Fact((fact.get("session_id", session), fact["turn_index"]), fact["tier"] == "core", tuple(fact["key_terms"]))
-        for fact in labels["facts"]
-    ]
-    junk = [
-        (turn["session_id"], turn["turn_index"]) if isinstance(turn, dict) else (session, turn)
-        for turn in labels["junk_turns"]
-    ]
-    return Labels(tuple(facts), frozenset(junk))
 
 
 def score(sessions: Iterable[Session], engine: DistillationEngine, labels: Labels) -> Score:

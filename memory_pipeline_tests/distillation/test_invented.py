@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality.labels import Fact, Labels
 from memory_pipeline.distillation import ExtractiveEngine
-from memory_pipeline_tests.distillation.labelled import Fact, Labels, Session, score
+from memory_pipeline_tests.distillation.labelled import Session, score
 from memory_pipeline_tests.distillation.samples import dialogue, turn_of
 
 INVENTED = Path(__file__).with_name("invented_turns.json")

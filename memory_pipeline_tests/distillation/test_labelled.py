@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.quality.labels import read_labels
 from memory_pipeline.distillation import ExtractiveEngine
 from memory_pipeline.distillation.units import count_sentences
 from memory_pipeline.redaction import Redactor
-from memory_pipeline_tests.distillation.labelled import Score, Session, distil, read_labels, read_session, score
+from memory_pipeline_tests.distillation.labelled import Score, Session, distil, read_session, score
 
 
 @pytest.fixture(scope="session")
