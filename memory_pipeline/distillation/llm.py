@@ -11,12 +11,12 @@ from memory_pipeline.distillation.contract import Outcome
 from memory_pipeline.distillation.keeping import keep
 from memory_pipeline.distillation.naming import mentions
 from memory_pipeline.distillation.prompt import PROMPT_VERSION
-from memory_pipeline.distillation.recalled import without_recalled
 from memory_pipeline.distillation.said import heard, said
 from memory_pipeline.distillation.splitting import messages_of
 from memory_pipeline.documents import RawMessage, Turn
 from memory_pipeline.errors import KeyRefused, ModelAnswerError, ModelRefused
 from memory_pipeline.models.contract import ChatModel
+from memory_pipeline.sessions.recalled import without_recalled
 from memory_pipeline.settings import RECALLED_BLOCKS
 
 

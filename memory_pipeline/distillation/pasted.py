@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_pipeline.distillation.recalled import without_blocks
+from memory_pipeline.sessions.recalled import without_blocks
 
 BLOCKS = (
     "file",

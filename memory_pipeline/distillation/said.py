@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from memory_pipeline.distillation.pasted import without_pasted
-from memory_pipeline.distillation.recalled import without_recalled
 from memory_pipeline.documents import RawMessage, Trust
 from memory_pipeline.sessions.content import CALL, ERROR
+from memory_pipeline.sessions.recalled import without_recalled
 from memory_pipeline.settings import RECALLED_BLOCKS
 
 OWN_PROMPTS = ("You read one turn of a work session between a user and a coding assistant",)

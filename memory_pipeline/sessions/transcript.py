@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from memory_pipeline.documents import RawMessage, SourceRef, Turn, digest
 from memory_pipeline.sessions.content import COMMAND, ERROR
+from memory_pipeline.sessions.recalled import without_recalled
 from memory_pipeline.sessions.text import shorten
 
 _OUTPUT_HEAD, _OUTPUT_TAIL = 3_000, 1_000
@@ -86,8 +87,8 @@ def _turn(turn_id: str, messages: Iterable[RawMessage]) -> Turn | None:
 
 
 def _render(message: RawMessage) -> str:
-    """A message as lines that begin with who speaks; empty where nothing was said."""
-    content = message.content.strip()
+    """A message as lines that begin with who speaks; empty where nothing was said. What was recalled nobody said."""
+    content = without_recalled(message.content).strip()
     if message.kind == "bash_execution":
         command = shorten(content.removeprefix(COMMAND), _OUTPUT_HEAD, _OUTPUT_TAIL)[0]
         return f"User runs bash: {_unlabelled(command)}"

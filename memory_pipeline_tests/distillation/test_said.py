@@ -7,8 +7,8 @@ import time
 import pytest
 
 from memory_pipeline.distillation.prompt import INSTRUCTIONS
-from memory_pipeline.distillation.recalled import without_recalled
 from memory_pipeline.distillation.said import heard, is_own_session, said
+from memory_pipeline.sessions.recalled import without_recalled
 from memory_pipeline.settings import RECALLED_BLOCKS, load_settings
 from memory_pipeline_tests.distillation.samples import dialogue, message
 

@@ -156,3 +156,18 @@ def test_turns_are_made_one_at_a_time(path: Path, redactor: Redactor) -> None:
     assert next(made).turn_index == 0
     assert len(taken) == 3, "two messages of the first turn and the one that begins the next"
     assert [turn.turn_index for turn in made] == [1, 2]
+
+
+def test_memories_that_were_put_into_a_message_are_not_what_it_says(tmp_path: Path, redactor: Redactor) -> None:
+    asked = '<memory tier="facts">\nThe port is 4173.\n</memory>\nWhich host, then?'
+    file = write(
+        tmp_path / "s.jsonl",
+        header(),
+        user("u1", None, asked),
+        assistant("a1", "u1", "Host zeta. <recalled-memory>The editor is Helix.</recalled-memory>"),
+        result("r1", "a1", "<memories>old</memories> zeta is up"),
+    )
+    _, found = read(file, redactor)
+    (turn,) = turns(found)
+    assert turn.text == "User: Which host, then?\nAssistant: Host zeta.\nTool bash: zeta is up"
+    assert "4173" in found[0].content
