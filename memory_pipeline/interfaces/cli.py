@@ -54,7 +54,7 @@ def run(  # noqa: PLR0917  # each is an option
     examples_if_none: ExamplesIfNone = None,
 ) -> None:
     """Index what is new, distil what waits. Stop it any time; the next run goes on."""
-    if "--examples" in sys.argv and sessions is None:
+    if "--examples" in sys.argv and sessions is None and not _knows_examples():
         raise typer.BadParameter("the examples are run by `make run`, or with --sessions DIR", param_hint="--examples")
     if not redistill and (older_than, project, model) != (None, None, None):
         raise typer.BadParameter("--older-than, --project and --model select what --redistill does again")
@@ -206,12 +206,14 @@ def ui(
 @app.command(hidden=True)
 def write_home() -> None:
     """Add DAGSTER_HOME to .env, so that plain `dagster dev` finds the same history."""
+    from memory_pipeline.orchestration.home import prepare_home
     from memory_pipeline.settings import load_settings
 
     file = Path(".env")
     text = file.read_text(encoding="utf-8") if file.exists() else ""
     between = "\n" if text and not text.endswith("\n") else ""
-    file.write_text(f"{text}{between}DAGSTER_HOME={load_settings().dagster_home}\n", encoding="utf-8")
+    home = prepare_home(load_settings())  # Dagster does not make it
+    file.write_text(f"{text}{between}DAGSTER_HOME={home}\n", encoding="utf-8")
 
 
 @models_app.command("pull")
@@ -222,6 +224,13 @@ def models_pull(
     from memory_pipeline.interfaces.models import pull as command
 
     command(chat=chat)
+
+
+def _knows_examples() -> bool:
+    from memory_pipeline.interfaces.examples import has_examples
+    from memory_pipeline.settings import load_settings
+
+    return has_examples(load_settings())
 
 
 def _version(wanted: bool) -> None:

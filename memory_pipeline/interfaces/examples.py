@@ -12,10 +12,13 @@ from pathlib import Path
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.interfaces.terminal import err
+from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores import store_exists
 
-EXAMPLES_SUFFIX = "-examples"
+_SUFFIX = "-examples"
+_FOLDER = "sessions-folder"
+"""File in the examples' data folder that says where their sessions are, for later commands."""
 
 
 def settings_for(sessions: Path | None, examples: Path | None) -> Settings:
@@ -26,7 +29,8 @@ def settings_for(sessions: Path | None, examples: Path | None) -> Settings:
         return load_settings()
     if examples is None or store_exists(settings) or _has_sessions(settings):
         return settings
-    os.environ["MEMORY_SESSIONS_DIR"] = str(examples.absolute())
+    settings = use_examples()
+    (private_folder(settings.data_dir) / _FOLDER).write_text(str(examples.absolute()), encoding="utf-8")
     settings = use_examples()
     err.print(
         f"There are no pi sessions on this machine yet, so these are the [bold]examples[/] in {examples}, "
@@ -38,11 +42,26 @@ def settings_for(sessions: Path | None, examples: Path | None) -> Settings:
 def use_examples() -> Settings:
     """Turn this command to the memories of the examples; the model files stay where the user's are."""
     settings = load_settings()
-    data = settings.data_dir.with_name(settings.data_dir.name + EXAMPLES_SUFFIX)
+    data = settings.data_dir
+    if not on_examples(settings):
+        data = data.with_name(data.name + _SUFFIX)
     os.environ["MEMORY_DATA_DIR"] = str(data)
     os.environ["MEMORY_MODELS_DIR"] = str(settings.models_dir)
     os.environ["DAGSTER_HOME"] = str(data / "dagster")
+    folder = data / _FOLDER
+    if folder.is_file():
+        os.environ["MEMORY_SESSIONS_DIR"] = folder.read_text(encoding="utf-8")
     return load_settings()
+
+
+def has_examples(settings: Settings) -> bool:
+    """Whether the examples' sessions are known, because a run was on them."""
+    return (settings.data_dir / _FOLDER).is_file()
+
+
+def on_examples(settings: Settings) -> bool:
+    """Whether these are the settings of the examples."""
+    return settings.data_dir.name.endswith(_SUFFIX)
 
 
 def _has_sessions(settings: Settings) -> bool:

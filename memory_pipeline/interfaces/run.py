@@ -17,7 +17,7 @@ from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
 from memory_pipeline.ingestion.progress import Budget, Usage
 from memory_pipeline.ingestion.status import StoreStatus, store_status
-from memory_pipeline.interfaces.examples import EXAMPLES_SUFFIX, settings_for
+from memory_pipeline.interfaces.examples import on_examples, settings_for
 from memory_pipeline.interfaces.locking import only_run
 from memory_pipeline.interfaces.models import fetch_models
 from memory_pipeline.interfaces.run_request import RunRequest, described, dry_run, estimated, to_redo
@@ -58,6 +58,11 @@ def run(request: RunRequest) -> int:
             "memory-pipeline run --sessions DIR"
         )
         return 0
+    if not discovery.files:
+        err.print(
+            f"[yellow]·[/] there is no session file in {escape(str(discovery.root))}; "
+            "this run only goes on with what was indexed before"
+        )
     if request.dry_run:
         dry_run(request, settings, discovery.files)
         return 0
@@ -87,7 +92,7 @@ def run(request: RunRequest) -> int:
     if not failures and (unanswered := _no_answers(budget)):
         failures = [unanswered]
         err.print(f"[red]Failed:[/] {escape(unanswered)}")
-    _next_steps(after, on_examples=settings.data_dir.name.endswith(EXAMPLES_SUFFIX))
+    _next_steps(after, examples=on_examples(settings))
     return 1 if failures else 0
 
 
@@ -223,16 +228,16 @@ def _more(before: StoreStatus, after: StoreStatus, state: str) -> int:
     return after.turns_by_state.get(state, 0) - before.turns_by_state.get(state, 0)
 
 
-def _next_steps(status: StoreStatus, *, on_examples: bool) -> None:
+def _next_steps(status: StoreStatus, *, examples: bool) -> None:
     if not status.sessions:
         return
     command = command_name()
-    if on_examples and "--examples" not in command:
+    if examples and "--examples" not in command:
         command += " --examples"
-    query = "slow website generation" if on_examples else "what did we decide about …"
+    query = "slow website generation" if examples else "what did we decide about …"
     out.print("Next:")
     out.print(f'  {command} search "{query}"', markup=False)
     out.print(f"  {command} status", markup=False)
-    out.print("  make ui" if on_examples else f"  {command} ui", "       # the same in the browser", markup=False)
+    out.print("  make ui" if examples else f"  {command} ui", "       # the same in the browser", markup=False)
     if status.turns_waiting and status.estimate_seconds:
         out.print(f"{status.turns_waiting} turns wait: about {duration(status.estimate_seconds)} at this pace.")
