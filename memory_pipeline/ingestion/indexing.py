@@ -102,7 +102,9 @@ def _ingest(
     )
     reread = manifest.indexed_sha256 is None
     secrets = redactor.session()
-    taken = _take_in(messages(shape, context, secrets, start=start), store, secrets, reread=reread)
+    whole = None if start else file.session_id
+    found = messages(shape, context, secrets, start=start)
+    taken = _take_in(found, store, secrets, reread=reread, session_id=whole)
     if taken is None:
         places = Places(stored_messages(file.session_id, store))
         start, secrets = 0, redactor.session()
@@ -164,13 +166,21 @@ def _take_in(
     secrets: SessionSecrets,
     *,
     reread: bool,
+    session_id: str | None = None,
     places: Places | None = None,
 ) -> _Taken | None:
-    """Store the messages of a file; None as soon as one stands where the store has another, and places are needed."""
+    """Store the messages of a file; None as soon as one stands where the store has another, and places are needed.
+
+    ``session_id``: where the file is read whole, so that messages which moved to a free place are noticed too.
+    """
     taken = _Taken()
+    known = places is None and session_id is not None and store.count(RawMessage, {"session_id": session_id}) > 0
     for batch in batched_by(found, BATCH, lambda message: len(message.content), BATCH_CHARS):
         placed = batch if places is None else [places.place(message) for message in batch]
         stored = {message.doc_id: message for message in store.get(RawMessage, [m.doc_id for m in placed])}
+        free = [message.entry_id for message in placed if message.doc_id not in stored and message.entry_id]
+        if known and free and store.count(RawMessage, {"session_id": session_id, "entry_id": free}):
+            return None  # it has moved to a place where the store has none
         fresh: list[RawMessage] = []
         for message in placed:
             old = stored.get(message.doc_id)
@@ -240,12 +250,15 @@ def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, ob
     same_reader = stored.reader_version == new.reader_version
     ingested = same_reader and stored.indexed_sha256 == new.content_sha256
     found = [p for p in stored.problems if ingested and p.line == 0 and p not in new.problems]
+    # What these say was redacted with all that the session tells; the new ones were looked at alone.
+    same = {"name": stored.name, "cwd": stored.cwd, "header": stored.header} if ingested else {}
     return {
+        **same,
         "problems": new.problems + found,
         "problem_count": new.problem_count + len(found),
         "indexed_sha256": stored.indexed_sha256 if same_reader else None,
         "grouped_sha256": stored.grouped_sha256 if same_reader else None,
-        "project": stored.project if stored.cwd == new.cwd else new.project,
+        "project": stored.project if ingested or stored.cwd == new.cwd else new.project,
     }
 
 

@@ -54,7 +54,7 @@ def sources(paths: Sequence[Path]) -> Iterator[Source]:
 
     Of a single folder the copies keep their places in it; of several paths each is kept under its own name.
     """
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
         if not path.is_dir():
             found = [Source(path, Path(path.name))]
@@ -66,14 +66,14 @@ def sources(paths: Sequence[Path]) -> Iterator[Source]:
                 for name in (folders.sort() or sorted(names))
             ]
         for source in found:
-            real = source.path.resolve()
+            real = os.path.realpath(source.path)  # unlike resolve(), it takes links in a circle
             if real not in seen:
                 seen.add(real)
                 yield source
 
 
 def check_out(paths: Sequence[Path], out: Path) -> None:
-    """Raises InputError where copies in ``out`` would land among the originals."""
+    """Raises InputError where copies in ``out`` would land among the originals, or two of them in one place."""
     target = out.resolve()
     for path in paths:
         folder = path.resolve() if path.is_dir() else path.resolve().parent
@@ -83,6 +83,12 @@ def check_out(paths: Sequence[Path], out: Path) -> None:
             )
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; give --out a folder.")
+    kept: dict[Path, Path] = {}
+    for source in sources(paths):
+        if (other := kept.setdefault(source.relative, source.path)) != source.path:
+            raise InputError(
+                f"{other} and {source.path} would both be copied to {out / source.relative}; name them one by one."
+            )
 
 
 def redact_file(source: Source, redactor: Redactor, out: Path | None) -> FileReport:
@@ -114,6 +120,8 @@ def redact_file(source: Source, redactor: Redactor, out: Path | None) -> FileRep
 def _copy(source: Source, secrets: SessionSecrets, report: FileReport, out: Path) -> None:
     target = out / source.relative
     target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.resolve().is_relative_to(out.resolve()):
+        raise InputError(f"{target.parent} is a link that leads out of {out}; remove it, or give --out another folder.")
     unfinished = target.with_name(f"{target.name}.{os.getpid()}.tmp")
     try:
         with unfinished.open("xb") as stream:

@@ -47,7 +47,11 @@ def messages(
         secrets = secrets.session()
     writer = _Writer(outline, context, secrets)
     with open_regular(outline.path) as stream:
-        names: set[str] = set(writer.names)
+        header = outline.header
+        names: set[str] = {
+            *writer.names,
+            *(clean(text or "") for text in (outline.name, header.id, header.parent_session)),
+        }
         for batch in _batches(stream, outline, start):
             secrets.learn([content.text for _, content in batch])
             names.update(name for _, content in batch for name in content.names)

@@ -70,9 +70,11 @@ class SavedOutline:
         return hashlib.sha256(self.digests + (self.rest if filled else b"")).hexdigest()
 
     def content_if_unchanged(self, stream: BinaryIO) -> ContentHash | None:
-        """The hash of the file up to ``offset``; None where the file is another, or was rewritten."""
+        """The hash of the file up to ``offset``; None where the file is another, was rewritten, or did not grow: then
+        something in it was changed in place.
+        """
         status = os.fstat(stream.fileno())
-        if (status.st_dev, status.st_ino) != (self.device, self.inode) or status.st_size < self.offset:
+        if (status.st_dev, status.st_ino) != (self.device, self.inode) or status.st_size <= self.offset:
             return None
         return ContentHash.resume(stream, self.offset, self.digests, self.rest)
 

@@ -103,6 +103,13 @@ def test_a_turn_that_another_process_wrote_away_stays_and_the_next_one_is_no_oth
     assert grown.raw.written == 1
 
 
+def test_messages_that_move_up_because_a_question_was_dropped_are_not_doubled(log: Path, index: Indexer) -> None:
+    index(write(log, *(at(row, n) for n, row in enumerate(FIRST + SECOND))))
+    moved = {**at(SECOND[1], 3), "parentId": "a1"}
+    index(write(log, *(at(row, n) for n, row in enumerate(FIRST)), moved))
+    assert contents(index) == ["Which port?", "Port 4173.", "Which host?", "Host zeta."]
+
+
 @pytest.mark.parametrize(
     "gone",
     [

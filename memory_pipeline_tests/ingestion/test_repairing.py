@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from memory_pipeline.settings import Settings
 from memory_pipeline.stores.contract import MemoryStore
 from memory_pipeline_tests.ingestion.indexer import Indexer
 from memory_pipeline_tests.redaction.fakes import password, token
-from memory_pipeline_tests.sessions.logs import Row, assistant, encode, header, result, user
+from memory_pipeline_tests.sessions.logs import Row, assistant, encode, entry, header, result, user
 
 PASSWORD = password("late")
 HINT = f"postgres://app:{PASSWORD}@db.corp.net:5432/prod"
@@ -168,3 +169,17 @@ def test_a_repair_that_was_killed_is_gone_on_with(
     repair_store(redactor, store=blind.store, watch=lambda: None)
     assert PASSWORD not in everything(blind.store)
     assert blind.store.count(Summary) > 0
+
+
+def test_a_secret_that_only_the_session_s_name_tells_goes_from_its_messages(log: Path, index: Indexer) -> None:
+    named = entry("session_info", "i1", "a1", name=HINT)
+    index(write(log, QUESTION, DECISION, named))
+    assert PASSWORD not in everything(index.store)
+
+
+def test_a_file_that_is_only_touched_does_not_bring_a_secret_back(log: Path, index: Indexer) -> None:
+    index(write(log, QUESTION, DECISION, entry("session_info", "i1", "a1", name=f"rotate {PASSWORD}"), *TELLTALE))
+    assert PASSWORD not in everything(index.store)
+    os.utime(log, ns=(1, 1))
+    index(log)
+    assert PASSWORD not in everything(index.store)
