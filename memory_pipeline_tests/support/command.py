@@ -55,6 +55,7 @@ class CommandLine:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.PIPE if log is None else subprocess.STDOUT,
+                process_group=0,  # as a shell does: Ctrl-C goes to the command and all that it has started
             )
 
     def __call__(self, *arguments: str, code: int = 0, timeout: float = 240) -> subprocess.CompletedProcess[str]:
