@@ -15,7 +15,8 @@ import pytest
 from memory_pipeline.errors import NotASession
 from memory_pipeline.redaction import Redactor
 from memory_pipeline.sessions import SavedOutline, SessionFile, outline
-from memory_pipeline_tests.sessions.broken import FAULTS, TAILS, Reading, broken_file, complaints
+from memory_pipeline_tests.sessions.broken import Reading, broken_file, complaints
+from memory_pipeline_tests.sessions.faults import FAULTS, TAILS
 from memory_pipeline_tests.sessions.fuzz import SEED, Reader, failures, our_reader, told
 from memory_pipeline_tests.sessions.logs import write_bytes
 
