@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from memory_pipeline.batches import batched
 from memory_pipeline.distillation import known_fingerprint
 from memory_pipeline.documents import FINISHED, RawMessage, Summary, Turn
 from memory_pipeline.errors import InputError
-from memory_pipeline.ingestion.batches import batched
 from memory_pipeline.ingestion.citations import home
 from memory_pipeline.ingestion.suspicions import junk_shape, repeats, ungrounded
 from memory_pipeline.stores.contract import Exclude, MemoryStore, Where

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from memory_pipeline.batches import batched
 from memory_pipeline.documents import (
     FINISHED,
     DistillationState,
@@ -20,7 +21,6 @@ from memory_pipeline.documents import (
     Turn,
 )
 from memory_pipeline.errors import StoreError
-from memory_pipeline.ingestion.batches import batched
 from memory_pipeline.ingestion.citations import citing, home
 from memory_pipeline.stores.contract import Exclude, MemoryStore
 

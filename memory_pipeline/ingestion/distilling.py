@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from memory_pipeline.batches import batched
 from memory_pipeline.distillation import (
     DistillationEngine,
     SessionDistiller,
@@ -13,7 +14,6 @@ from memory_pipeline.distillation import (
 from memory_pipeline.documents import FINISHED, DistillationState, Summary, Turn
 from memory_pipeline.errors import EmbeddingMismatch, ModelOutage
 from memory_pipeline.ingestion.asking import Answered, answers, messages_of
-from memory_pipeline.ingestion.batches import batched
 from memory_pipeline.ingestion.copies import settle_copies
 from memory_pipeline.ingestion.progress import Budget, Failed, Progress
 from memory_pipeline.ingestion.remembering import remember

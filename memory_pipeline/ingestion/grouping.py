@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.distillation import known_fingerprint
 from memory_pipeline.documents import DistillationState, RawMessage, Turn
-from memory_pipeline.ingestion.batches import batched_by
 from memory_pipeline.ingestion.copies import release_copies, settle_copies
 from memory_pipeline.sessions import group_turns
 from memory_pipeline.stores.contract import MemoryStore, Refused

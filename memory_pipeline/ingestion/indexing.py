@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.documents import Problem, RawMessage, SessionManifest
 from memory_pipeline.errors import InputError, StoreError
-from memory_pipeline.ingestion.batches import batched_by
 from memory_pipeline.ingestion.grouping import group_session, stored_messages
 from memory_pipeline.ingestion.history import Places, is_poorer, is_same
 from memory_pipeline.ingestion.planning import same_file

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.documents import (
     DailyLog,
     Document,
@@ -24,7 +25,6 @@ from memory_pipeline.documents import (
     Turn,
 )
 from memory_pipeline.errors import StoreError
-from memory_pipeline.ingestion.batches import batched_by
 from memory_pipeline.ingestion.grouping import group_session, stored_messages
 from memory_pipeline.redaction import Redacted, Redactor, SessionSecrets
 from memory_pipeline.stores.contract import MemoryStore

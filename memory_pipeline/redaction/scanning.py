@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.redaction.custom import Custom
 from memory_pipeline.redaction.detector import Detector
 from memory_pipeline.redaction.spans import Name, Span, rewrite, secrets_of
@@ -73,16 +74,7 @@ class Scanning:
 
 def batches(texts: Iterable[str]) -> Iterator[list[str]]:
     """About a million characters at a time, in order."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and size + len(text) > _CHUNK:
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
+    return batched_by(texts, _CHUNK, len, _CHUNK)
 
 
 def encode(text: str) -> bytes:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.documents import RawMessage, Turn
 from memory_pipeline.errors import InputError
 from memory_pipeline.redaction import Redactor, SessionSecrets
@@ -69,19 +70,12 @@ def contents(outline: Outline) -> Iterator[list[Content]]:
 
 def _batches(stream: BinaryIO, outline: Outline, start: int) -> Iterator[list[tuple[int, Content]]]:
     """The contents of the file's messages, each with the index of its entry."""
-    batch: list[tuple[int, Content]] = []
-    size = 0
-    for index, entry in enumerate(outline.entries):
-        if index < start or not entry.is_message:
-            continue
-        content = content_of(_read(stream, entry, outline))
-        batch.append((index, content))
-        size += len(content.text)
-        if size >= _BATCH_CHARS or len(batch) >= _BATCH_MESSAGES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+    found = (
+        (index, content_of(_read(stream, entry, outline)))
+        for index, entry in enumerate(outline.entries)
+        if index >= start and entry.is_message
+    )
+    return batched_by(found, _BATCH_MESSAGES, lambda pair: len(pair[1].text), _BATCH_CHARS)
 
 
 def _read(stream: BinaryIO, entry: Entry, outline: Outline) -> Record:

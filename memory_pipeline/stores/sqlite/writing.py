@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import apsw
 
+from memory_pipeline.batches import batched_by
 from memory_pipeline.stores.admission import EMBEDDING_MODEL, Admitted
 from memory_pipeline.stores.contract import BulkResult, Refused
 from memory_pipeline.stores.sqlite.embeddings import put_vector
@@ -22,16 +23,7 @@ BATCH_BYTES = 4_000_000
 
 def batches(items: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
     """Lists that are small enough to be written or read at once; ``size`` is an item's size in bytes."""
-    batch: list[T] = []
-    total = 0
-    for item in items:
-        batch.append(item)
-        total += size(item)
-        if len(batch) >= BATCH_ITEMS or total >= BATCH_BYTES:
-            yield batch
-            batch, total = [], 0
-    if batch:
-        yield batch
+    return batched_by(items, BATCH_ITEMS, size, BATCH_BYTES)
 
 
 def admitted_size(item: Admitted | Refused) -> int:
