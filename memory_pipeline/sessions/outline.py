@@ -171,7 +171,7 @@ def _read(file: SessionFile, stream: BinaryIO, reading: Reading, reader: BlockRe
         content_sha256=reader.content.hexdigest(),
         problems=tuple(Problem(line=line, reason=reason) for line, reason in _first_problems(state.problems + last)),
         problem_count=state.problem_count + len(last) + max(0, len(tree.repaired) - PROBLEMS_KEPT),
-        saved=SavedOutline.of(stream, reader, state) if resumable else None,
+        saved=SavedOutline.of(reader, state) if resumable else None,
     )
 
 

@@ -27,7 +27,7 @@ from memory_pipeline.sessions.state import Place, State
 if TYPE_CHECKING:
     from memory_pipeline.sessions.outline import Outline
 
-_FORMAT = f"memory-pipeline outline 1 of reader {READER_VERSION}\n".encode()
+_FORMAT = f"memory-pipeline outline 2 of reader {READER_VERSION}\n".encode()
 _WORTH_SAVING = 8 << 20
 """Bytes of a session file under which it is read again as fast."""
 _LARGEST = 512 << 20
@@ -40,10 +40,8 @@ _PLACES = ("header", "title", "name")
 
 @dataclass(frozen=True, slots=True)
 class SavedOutline:
-    """What is known of a file up to ``offset``, where a line begins, and by what the file is known again."""
+    """What is known of a file up to ``offset``, where a line begins, and by what that part of it is known again."""
 
-    device: int
-    inode: int
     lines: int
     offset: int
     digests: bytes
@@ -52,12 +50,11 @@ class SavedOutline:
     state: State
 
     @classmethod
-    def of(cls, stream: BinaryIO, reader: BlockReader, state: State) -> SavedOutline | None:
+    def of(cls, reader: BlockReader, state: State) -> SavedOutline | None:
         """None where the state holds what another reading would find changed."""
         if state.timed_by_file:
             return None
-        status, content = os.fstat(stream.fileno()), reader.content
-        return cls(status.st_dev, status.st_ino, reader.number - 1, reader.offset, content.digests, content.rest, state)
+        return cls(reader.number - 1, reader.offset, reader.content.digests, reader.content.rest, state)
 
     @property
     def rows(self) -> Rows:
@@ -70,12 +67,7 @@ class SavedOutline:
         return hashlib.sha256(self.digests + (self.rest if filled else b"")).hexdigest()
 
     def content_if_unchanged(self, stream: BinaryIO) -> ContentHash | None:
-        """The hash of the file up to ``offset``; None where the file is another, was rewritten, or did not grow: then
-        something in it was changed in place.
-        """
-        status = os.fstat(stream.fileno())
-        if (status.st_dev, status.st_ino) != (self.device, self.inode) or status.st_size <= self.offset:
-            return None
+        """The hash of the file up to ``offset``; None where it is no longer what it was there."""
         return ContentHash.resume(stream, self.offset, self.digests, self.rest)
 
     def to_bytes(self) -> bytes | None:
@@ -86,7 +78,7 @@ class SavedOutline:
         texts = state.texts
         parts = (state.rows, texts.owners.tobytes(), texts.ends.tobytes(), texts.blob, self.digests)
         head = {
-            "guards": [self.device, self.inode, self.lines, self.offset, self.rest.hex()],
+            "guards": [self.lines, self.offset, self.rest.hex()],
             "kinds": state.kinds,
             "problems": state.problems,
             "lengths": [len(part) for part in parts],
@@ -114,7 +106,7 @@ class SavedOutline:
             parts.append(view[position : position + length])
             position += length
         rows, owners, ends, blob, digests = parts
-        device, inode, lines, offset, rest = head["guards"]
+        lines, offset, rest = head["guards"]
         state = State(
             rows=bytearray(rows),
             kinds=[(name, role) for name, role in head["kinds"]],
@@ -125,7 +117,7 @@ class SavedOutline:
             setattr(state, name, head[name])
         for name in _PLACES:
             setattr(state, name, Place(*head[name]) if head[name] else None)
-        return cls(device, inode, lines, offset, bytes(digests), bytes.fromhex(rest), state)
+        return cls(lines, offset, bytes(digests), bytes.fromhex(rest), state)
 
 
 def load_outline(folder: Path, session_id: str) -> SavedOutline | None:

@@ -12,6 +12,7 @@ import pytest
 from memory_pipeline.errors import NotASession
 from memory_pipeline.sessions import Outline, SessionFile, blocks, outline
 from memory_pipeline.sessions import saved as saved_module
+from memory_pipeline.sessions.reading import Reading
 from memory_pipeline.sessions.saved import SavedOutline, load_outline, save_outline
 from memory_pipeline_tests.sessions.broken import broken_file
 from memory_pipeline_tests.sessions.logs import Row, assistant, encode, entry, header, result, user, write, write_bytes
@@ -66,23 +67,23 @@ def test_growth_is_read_from_where_the_last_outline_ended(path: Path) -> None:
     assert_same(outline(file, saved(grown)), grown)
 
 
-def test_what_was_read_before_is_not_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_read_before_is_not_parsed_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = outline(write(path, *CHAT, *(result(f"{i:08x}", f"{i - 1:08x}", "x" * 50_000) for i in range(4, 90))))
     assert first.saved is not None
     file = append(path, assistant("000000ff", "00000059"))
-    hashed: list[int] = []
-    update = blocks.ContentHash.update
+    taken: list[int] = []
+    take = Reading.take
 
-    def counting(self: blocks.ContentHash, data: bytes | memoryview) -> None:
-        hashed.append(len(data))
-        update(self, data)
+    def counting(self: Reading, block: blocks.Block) -> None:
+        taken.append(sum(len(line or b"") for line in block.lines))
+        take(self, block)
 
-    monkeypatch.setattr(blocks.ContentHash, "update", counting)
+    monkeypatch.setattr(Reading, "take", counting)
 
     grown = outline(file, saved(first))
 
     assert len(first.saved.digests) == 4 * blocks.DIGEST
-    assert sum(hashed) < blocks.BLOCK + 1_000
+    assert sum(taken) == len(encode(assistant("000000ff", "00000059")))
     assert grown.resumed_at == 89
 
 
@@ -156,22 +157,15 @@ def put(path: Path, at: int, data: bytes) -> None:
         stream.write(data)
 
 
-def copied(path: Path) -> None:
-    """Another file of the same bytes in its place, as editors and omp write it."""
-    copy = path.with_suffix(".new")
-    copy.write_bytes(path.read_bytes())
-    copy.replace(path)
-
-
 @pytest.mark.parametrize(
     "change",
     [
         lambda path: put(path, 5, b"X"),
         lambda path: put(path, path.stat().st_size - 5, b"X"),
+        lambda path: put(path, path.stat().st_size // 2, b"X"),
         lambda path: os.truncate(path, path.stat().st_size - 200),
-        copied,
     ],
-    ids=["first line", "last line", "shorter", "other file"],
+    ids=["first line", "last line", "a byte in the middle", "shorter"],
 )
 def test_a_file_that_did_not_only_grow_is_read_from_its_start(change: Any, path: Path) -> None:
     rows = (result(f"{i:08x}", f"{i - 1:08x}", "x" * 50_000) for i in range(4, 90))
@@ -182,6 +176,19 @@ def test_a_file_that_did_not_only_grow_is_read_from_its_start(change: Any, path:
     seen = outline(file, saved(first))
 
     assert (seen.resumed_at, seen.changed_from, seen.prefix_changed) == (0, 0, True)
+    assert_same(seen, outline(file))
+
+
+def test_a_file_moved_aside_and_back_by_an_editor_is_read_on(path: Path) -> None:
+    first = outline(write(path, *CHAT))
+    copy = path.with_suffix(".new")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+    file = append(path, assistant("00000004", "00000003"))
+
+    seen = outline(file, saved(first))
+
+    assert seen.resumed_at == 3
     assert_same(seen, outline(file))
 
 
