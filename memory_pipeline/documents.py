@@ -350,7 +350,7 @@ class SessionManifest(Document):
     """
 
     index = "sessions"
-    indexed = ("project", "started_at")
+    indexed = ("project", "started_at", "forked_from")
 
     path: Keyword
     format: Keyword
@@ -374,6 +374,10 @@ class SessionManifest(Document):
     quarantine: Stored | None = None
     indexed_sha256: Keyword | None = None
     grouped_sha256: Keyword | None = None
+    forked_from: Keyword | None = None
+    """The session that its file was forked from, as its header names it; it need not be in the store."""
+    secrets: Annotated[list[str], FieldType.STORED] = Field(default_factory=list)
+    """Marks of the secrets that were found in it (see ``redaction.marks``), by which they are known again."""
 
 
 class Meta(Document):

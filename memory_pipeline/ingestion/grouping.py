@@ -9,6 +9,7 @@ from memory_pipeline.batches import batched_by
 from memory_pipeline.distillation import known_fingerprint
 from memory_pipeline.documents import DistillationState, RawMessage, Turn
 from memory_pipeline.ingestion.copies import release_copies, settle_copies
+from memory_pipeline.redaction import is_redacted
 from memory_pipeline.sessions import group_turns
 from memory_pipeline.stores.contract import MemoryStore, Refused
 
@@ -26,8 +27,8 @@ class Grouped:
 
 
 def group_session(session_id: str, *, store: MemoryStore, repaired: Collection[str] = ()) -> Grouped:
-    """Write the turns of a session. One whose text is new or changed waits to be distilled, unless it is among the
-    ``repaired`` (turn ids), whose text has changed by redaction only.
+    """Write the turns of a session. One whose text is new or changed waits to be distilled, unless it has changed by
+    redaction only: as those among the ``repaired`` (turn ids) have, and what a repair that was stopped has left.
     """
     done = Grouped()
     keys: set[str] = set()
@@ -60,7 +61,7 @@ def _with_state(turn: Turn, old: Turn | None, *, repaired: bool) -> Turn:
     if old.on_active_path == turn.on_active_path:
         if old.fingerprint == turn.fingerprint:
             state = old.distillation
-        elif repaired and old.message_count == turn.message_count:
+        elif old.message_count == turn.message_count and (repaired or is_redacted(old.text, turn.text)):
             state = old.distillation.model_copy(update={"fingerprint": known_fingerprint(turn, old.distillation)})
     copy_of = old.copy_of if old.copy_key == turn.copy_key else None
     return turn.model_copy(update={"distillation": state, "copy_of": copy_of})

@@ -13,10 +13,11 @@ from pathlib import Path
 from memory_pipeline.batches import batched_by
 from memory_pipeline.documents import Problem, RawMessage, SessionManifest
 from memory_pipeline.errors import InputError, StoreError
+from memory_pipeline.ingestion.families import relatives
 from memory_pipeline.ingestion.grouping import group_session, stored_messages
 from memory_pipeline.ingestion.history import Places, is_poorer, is_same
 from memory_pipeline.ingestion.planning import same_file
-from memory_pipeline.ingestion.repairing import known_secrets, redacted, repair_session
+from memory_pipeline.ingestion.repairing import known_secrets, redacted, repair_session, tell_family
 from memory_pipeline.redaction import Redactor, SessionSecrets
 from memory_pipeline.sessions import (
     READER_VERSION,
@@ -64,7 +65,8 @@ def record_session(file: SessionFile, *, store: MemoryStore, redactor: Redactor,
     try:
         shape = outline(file, load_outline(_outlines(settings), file.session_id))
         project = project_of(shape.header.cwd)
-        manifest = build_manifest(file, shape, redactor, settings.origin, project)
+        secrets = redactor.session(stored.secrets if stored is not None else ())
+        manifest = build_manifest(file, shape, secrets, settings.origin, project)
     except (InputError, OSError) as error:
         path, reason = (redactor.redact(text).text for text in (str(file.path), str(error)))
         manifest = _quarantined(file, stored, path, reason, settings)
@@ -91,7 +93,9 @@ def ingest_messages(file: SessionFile, *, store: MemoryStore, redactor: Redactor
 def _ingest(
     file: SessionFile, manifest: SessionManifest, store: MemoryStore, redactor: Redactor, settings: Settings
 ) -> Ingested:
-    earlier = _resumable(manifest, store, settings)
+    family = relatives(manifest, store)
+    marks = sorted({mark for member in (manifest, *family) for mark in member.secrets})
+    earlier = None if marks else _resumable(manifest, store, settings)
     shape = outline(file, earlier)
     start = 0 if earlier is None else min(shape.resumed_at, shape.changed_from)
     context = MessageContext(
@@ -101,13 +105,13 @@ def _ingest(
         message_cap=settings.message_cap,
     )
     reread = manifest.indexed_sha256 is None
-    secrets = redactor.session()
+    secrets = redactor.session(marks)
     whole = None if start else file.session_id
     found = messages(shape, context, secrets, start=start)
     taken = _take_in(found, store, secrets, reread=reread, session_id=whole)
     if taken is None:
         places = Places(stored_messages(file.session_id, store))
-        start, secrets = 0, redactor.session()
+        start, secrets = 0, redactor.session(marks)
         taken = _take_in(messages(shape, context, secrets), store, secrets, reread=reread, places=places)
         assert taken is not None, "with places every message has its own"
     before = int(shape.entries.are_messages()[:start].sum())
@@ -115,6 +119,7 @@ def _ingest(
     if secrets.known and (taken.met or before or lost > 0):
         # What was stored before a secret was known may hold it, and what was made of that.
         repair_session(file.session_id, known_secrets(secrets), store=store)
+    tell_family(family, secrets, store=store)
     history = _history_problems(taken.kept, lost)
     manifest = manifest.model_copy(
         update={
@@ -122,6 +127,7 @@ def _ingest(
             "content_sha256": shape.content_sha256,
             "problems": manifest.problems + history + _refusals(taken.refused),
             "problem_count": manifest.problem_count + len(history) + len(taken.refused),
+            "secrets": secrets.marks,
         }
     )
     write_manifest(store, redacted([manifest], known_secrets(secrets))[0])
@@ -258,6 +264,7 @@ def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, ob
         "problem_count": new.problem_count + len(found),
         "indexed_sha256": stored.indexed_sha256 if same_reader else None,
         "grouped_sha256": stored.grouped_sha256 if same_reader else None,
+        "secrets": stored.secrets,
         "project": stored.project if ingested or stored.cwd == new.cwd else new.project,
     }
 

@@ -25,6 +25,7 @@ from memory_pipeline.documents import (
     Turn,
 )
 from memory_pipeline.errors import StoreError
+from memory_pipeline.ingestion.families import families
 from memory_pipeline.ingestion.grouping import group_session, stored_messages
 from memory_pipeline.redaction import Redacted, Redactor, SessionSecrets
 from memory_pipeline.stores.contract import MemoryStore
@@ -38,7 +39,7 @@ _DERIVED: tuple[type[Document], ...] = (Summary, DailyLog, Entity, Fact, Mention
 _BATCH, _BATCH_CHARS = 200, 2_000_000
 _LINKS = {
     "doc_id", "session_id", "turn_id", "superseded_by", "former_ids", "copy_of", "copy_key", "fingerprint",
-    "content_sha256", "indexed_sha256", "grouped_sha256",
+    "content_sha256", "indexed_sha256", "grouped_sha256", "forked_from", "secrets",
 }  # fmt: skip
 """Fields by which documents find each other: they hold no text."""
 
@@ -46,16 +47,12 @@ _LINKS = {
 def repair_store(redactor: Redactor, *, store: MemoryStore, watch: Callable[[], None]) -> dict[str, int]:
     """Look at all that is stored with today's rules; session id → how many of its documents held secrets.
 
-    Each session is looked at as a whole, as when it is read. ``watch`` is called after each.
+    Each session is looked at as a whole, as when it is read, and together with its forks. ``watch`` is called after
+    each.
     """
     changed: dict[str, int] = {}
-    for manifest in store.scan(SessionManifest, order=("started_at",)):
-        secrets = redactor.session()
-        for batch in _batches(_everything(manifest.doc_id, store)):
-            secrets.learn([text for document in batch for text in texts_of(document)])
-        if secrets.known:
-            changed[manifest.doc_id] = repair_session(manifest.doc_id, secrets.redact, store=store)
-        watch()
+    for family in families(store):
+        changed |= _repair_family(family, redactor, store, watch)
     notes = list(store.scan(Meta))  # among them memories that people have hidden
     for old, new in zip(notes, redacted(notes, redactor.redact_many), strict=True):
         if new != old:
@@ -63,21 +60,58 @@ def repair_store(redactor: Redactor, *, store: MemoryStore, watch: Callable[[], 
     return {session_id: count for session_id, count in changed.items() if count}
 
 
+def _repair_family(
+    family: Sequence[str], redactor: Redactor, store: MemoryStore, watch: Callable[[], None]
+) -> dict[str, int]:
+    secrets = redactor.session({mark for member in store.get(SessionManifest, family) for mark in member.secrets})
+    for session_id in family:
+        for batch in _batches(_everything(session_id, store)):
+            secrets.learn([text for document in batch for text in texts_of(document)])
+    changed: dict[str, int] = {}
+    for session_id in family:
+        if secrets.known:
+            changed[session_id] = repair_session(session_id, secrets.redact_again, store=store)
+            _note_marks(session_id, secrets, store)
+        watch()
+    return changed
+
+
+def tell_family(family: Iterable[SessionManifest], secrets: SessionSecrets, *, store: MemoryStore) -> None:
+    """Take what a session's secrets are out of its relatives too, where they don't know of them yet."""
+    if not secrets.known:
+        return
+    marks = set(secrets.marks)
+    for relative in family:
+        if not marks.issubset(relative.secrets):
+            repair_session(relative.doc_id, known_secrets(secrets), store=store)
+            _note_marks(relative.doc_id, secrets, store)
+
+
+def _note_marks(session_id: str, secrets: SessionSecrets, store: MemoryStore) -> None:
+    for manifest in store.get(SessionManifest, [session_id]):
+        marks = sorted({*manifest.secrets, *secrets.marks})
+        if marks != manifest.secrets:
+            _store(manifest.model_copy(update={"secrets": marks}), store)
+
+
 def repair_session(session_id: str, redact: Redact, *, store: MemoryStore) -> int:
     """Redact what is stored of a session, message by message and in all that was made of it.
 
-    ``redact`` gets the texts of :func:`_everything` in that order. Returns how many documents changed. Run again after
-    a crash, it goes on: what is repaired stays as it is.
+    Returns how many documents changed. Run again after a crash, it goes on: what is repaired stays as it is. Until all
+    is, the session counts as not grouped, so that the next run puts its turns right in any case.
     """
     changed = 0
     turns: set[str] = set()
     telling: list[tuple[Document, Document]] = []
+    grouped = _grouped_as(session_id, store)
     for batch in _batches(_everything(session_id, store)):
         for old, new, tells in zip(batch, *_redacted(batch, redact), strict=True):
             if new == old:
                 continue
             changed += 1
             if isinstance(new, (RawMessage, Turn)):
+                if not turns:
+                    _set_grouped(session_id, None, store)
                 turns.add(new.turn_id)
             if tells:
                 telling.append((old, new))
@@ -85,10 +119,22 @@ def repair_session(session_id: str, redact: Redact, *, store: MemoryStore) -> in
                 _replace(old, new, store)
     # Those by which the secrets are recognised come last: a crash before them leaves all that is needed to go on.
     for old, new in telling:
+        if isinstance(new, SessionManifest) and turns:
+            new = new.model_copy(update={"grouped_sha256": None})  # noqa: PLW2901
         _replace(old, new, store)
     if turns:
         group_session(session_id, store=store, repaired=turns)
+        _set_grouped(session_id, grouped, store)
     return changed
+
+
+def _grouped_as(session_id: str, store: MemoryStore) -> str | None:
+    return next((manifest.grouped_sha256 for manifest in store.get(SessionManifest, [session_id])), None)
+
+
+def _set_grouped(session_id: str, sha256: str | None, store: MemoryStore) -> None:
+    for manifest in store.get(SessionManifest, [session_id]):
+        _store(manifest.model_copy(update={"grouped_sha256": sha256}), store)
 
 
 def known_secrets(secrets: SessionSecrets) -> Redact:
@@ -111,10 +157,14 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 def _replace(old: Document, new: Document, store: MemoryStore) -> None:
     """Store the new document, then remove the old one where their ids differ."""
-    for refused in store.upsert(type(new), [new]).refused:
-        raise StoreError(f"{refused.doc_id} was not repaired: {refused.field} {refused.reason}.")
+    _store(new, store)
     if new.doc_id != old.doc_id:
         store.delete(type(old), {"doc_id": old.doc_id})
+
+
+def _store(document: Document, store: MemoryStore) -> None:
+    for refused in store.upsert(type(document), [document]).refused:
+        raise StoreError(f"{refused.doc_id} was not repaired: {refused.field} {refused.reason}.")
 
 
 def texts_of(document: Document) -> list[str]:

@@ -28,6 +28,14 @@ app = typer.Typer(
 models_app = typer.Typer(no_args_is_help=True, help="The model files for the llama.cpp that is started here.")
 app.add_typer(models_app, name="models")
 
+
+def _path(text: str) -> Path:
+    """An empty name, as of an unset variable, would stand for the current folder."""
+    if not text:
+        raise typer.BadParameter("an empty name; name a file or a folder")
+    return Path(text)
+
+
 ExamplesIfNone = Annotated[
     Path | None, typer.Option(help="Where you have no sessions: these, kept apart from yours.", hidden=True)
 ]
@@ -94,7 +102,9 @@ def show(
 
 @app.command()
 def inspect(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Session files, or folders of them.")],
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", parser=_path, help="Session files, or folders of them.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list.")] = False,
 ) -> None:
     """What is in session files: turns, branches, problems, secrets. Reads them only; no store is touched."""
@@ -161,7 +171,7 @@ def export(
 
 @app.command()
 def redact(
-    paths: Annotated[list[Path] | None, typer.Argument(help="Text files, and folders of them.")] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(parser=_path, help="Text files, and folders of them.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write copies without secrets into this folder.")] = None,
     store: Annotated[bool, typer.Option("--store", help="Look at all that is stored, and repair it.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON list (of --store: an object).")] = False,

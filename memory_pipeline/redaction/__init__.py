@@ -6,8 +6,17 @@ makes the same secret read the same everywhere. Findings are never logged, print
 
 from memory_pipeline.redaction.custom import Custom, load_custom
 from memory_pipeline.redaction.key import load_key
-from memory_pipeline.redaction.redacted import Redacted
+from memory_pipeline.redaction.redacted import Redacted, is_redacted
 from memory_pipeline.redaction.redactor import RULES_VERSION, Redactor
 from memory_pipeline.redaction.session import SessionSecrets
 
-__all__ = ["RULES_VERSION", "Custom", "Redacted", "Redactor", "SessionSecrets", "load_custom", "load_key"]
+__all__ = [
+    "RULES_VERSION",
+    "Custom",
+    "Redacted",
+    "Redactor",
+    "SessionSecrets",
+    "is_redacted",
+    "load_custom",
+    "load_key",
+]

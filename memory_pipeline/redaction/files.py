@@ -1,25 +1,22 @@
 """Text files of any kind: what of them would go, and copies without it. The originals are only read.
 
 A file is read twice, a few MB of it in memory at a time: once to learn its secrets, once to replace them. A line that
-is JSON is redacted string by string and written as JSON again; every other text as it stands.
+is JSON is redacted string by string, and nothing else of it changes; every other text as it stands.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
-
-import orjson
+from typing import BinaryIO
 
 from memory_pipeline.errors import InputError
-from memory_pipeline.redaction.naming import Promise, promise
-from memory_pipeline.redaction.redacted import Redacted
+from memory_pipeline.redaction.json_strings import JsonString, json_strings, replaced
+from memory_pipeline.redaction.redacted import TOKEN, Redacted
 from memory_pipeline.redaction.redactor import Redactor
 from memory_pipeline.redaction.session import SessionSecrets
 
@@ -27,7 +24,6 @@ _BLOCK = 1 << 20
 _LONGEST_LINE = 64 << 20
 _LINES_OF_A_KEY = 200
 _PROBE = 8_192
-_TOKEN = re.compile(r"\[redacted:[a-z0-9-]+:[0-9a-f]{6}\]")
 
 
 @dataclass(slots=True)
@@ -140,7 +136,7 @@ def _replace(path: Path, secrets: SessionSecrets, report: FileReport, copy: Bina
                 if result.count:
                     report.redactions += result.count
                     report.kinds.update(result.kinds)
-                    places = {0} if part.tree is not None else _lines_of(text, result.text)
+                    places = {0} if part.strings is not None else _lines_of(text, result.text)
                     report.lines += [n for n in sorted(part.line + p for p in places) if n not in report.lines[-1:]]
             if copy is not None:
                 copy.write(part.written(results))
@@ -148,20 +144,19 @@ def _replace(path: Path, secrets: SessionSecrets, report: FileReport, copy: Bina
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A line of JSON (``tree``) as its strings, or a block of other lines as one text; ``line`` is its first one."""
+    """A line of JSON as its ``strings``, or a block of other lines as one text; ``line`` is its first one."""
 
     line: int
     raw: bytes
     texts: list[str]
-    tree: Any = None
+    strings: list[JsonString] | None = None
 
     def written(self, results: Sequence[Redacted]) -> bytes:
         if not any(result.count for result in results):
             return self.raw
-        if self.tree is None:
+        if self.strings is None:
             return results[0].text.encode("utf-8", "surrogateescape")
-        end = self.raw[len(self.raw.rstrip(b"\r\n")) :]
-        return orjson.dumps(_rebuilt(self.tree, iter(results))) + end
+        return replaced(self.raw, self.strings, (result.text for result in results))
 
 
 def _parts(stream: BinaryIO) -> Iterator[_Part]:
@@ -170,14 +165,12 @@ def _parts(stream: BinaryIO) -> Iterator[_Part]:
     size = first = number = open_key = 0
     while line := stream.readline(_LONGEST_LINE):
         number += 1
-        tree = _parsed(line)
-        if block and (tree is not None or (size >= _BLOCK and not open_key)):
+        strings = json_strings(line)
+        if block and (strings is not None or (size >= _BLOCK and not open_key)):
             yield _text_part(first, block)
             block, size = [], 0
-        if tree is not None:
-            strings: list[str] = []
-            _collect(tree, None, strings)
-            yield _Part(number, line, strings, tree)
+        if strings is not None:
+            yield _Part(number, line, [string.text for string in strings], strings)
             continue
         if not block:
             first = number
@@ -195,52 +188,12 @@ def _text_part(first: int, block: Sequence[bytes]) -> _Part:
     return _Part(first, raw, [raw.decode("utf-8", "surrogateescape")])
 
 
-def _parsed(line: bytes) -> Any:
-    """The object or list that the line is in JSON, else None."""
-    if line[:1] not in (b"{", b"["):
-        return None
-    try:
-        return orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-
-
-def _collect(node: Any, name: str | None, strings: list[str]) -> None:
-    if isinstance(node, str):
-        strings.append(_with_name(name, node))
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            strings.append(key)
-            _collect(value, key, strings)
-    elif isinstance(node, list):
-        for value in node:
-            _collect(value, name, strings)
-
-
-def _rebuilt(node: Any, results: Iterator[Redacted], name: str | None = None) -> Any:
-    if isinstance(node, str):
-        text = next(results).text
-        return text if _with_name(name, node) == node else text.removeprefix(f'"{name}": "').removesuffix('"')
-    if isinstance(node, dict):
-        return {next(results).text: _rebuilt(value, results, key) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_rebuilt(value, results, name) for value in node]
-    return node
-
-
-def _with_name(name: str | None, value: str) -> str:
-    """``value`` with the name that it has where that says what it is: a password is known by its name only."""
-    if name is None or promise(name) == Promise.NOTHING or re.search(r"[\"'`\\\s]", name + value):
-        return value
-    return f'"{name}": "{value}"'
-
-
 def _lines_of(before: str, after: str) -> set[int]:
     """The lines (from 0) of ``before`` on which ``after`` has a token in place of something else."""
     lines: set[int] = set()
     position = 0
-    tokens = _TOKEN.findall(after)
-    for token, piece in zip(["", *tokens], _TOKEN.split(after), strict=True):
+    tokens = TOKEN.findall(after)
+    for token, piece in zip(["", *tokens], TOKEN.split(after), strict=True):
         if token and not before.startswith(token, position):
             lines.add(before.count("\n", 0, position))
         elif token:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from memory_pipeline.redaction.custom import Custom
@@ -47,9 +47,12 @@ class Redactor:
             results += [self.redact(text) if i in suspects else Redacted(text, 0) for i, text in enumerate(batch)]
         return results
 
-    def session(self) -> SessionSecrets:
-        """A view of one session's texts that also replaces what is recognised only elsewhere in them."""
-        return SessionSecrets(self._scanning, self._key)
+    def session(self, earlier: Collection[str] = ()) -> SessionSecrets:
+        """A view of one session's texts that also replaces what is recognised only elsewhere in them.
+
+        ``earlier``: marks of secrets that were found in it before, or in a session that it shares messages with.
+        """
+        return SessionSecrets(self._scanning, self._key, earlier)
 
     def _token(self, secret: Secret) -> str:
         return token(self._key, secret.kind, secret.values[0])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memory_pipeline.redaction.literals import Literals, is_distinctive
+from memory_pipeline.redaction.marks import Marks, mark
 from memory_pipeline.redaction.redacted import Redacted
 from memory_pipeline.redaction.scanning import Scanning, batches, decode, encode
 from memory_pipeline.redaction.spans import Secret, rewrite, secrets_of, token
@@ -15,10 +16,11 @@ class SessionSecrets:
     """Made by ``Redactor.session()``; not for several threads at once.
 
     ``learn`` all texts, then ``redact`` the same texts in the same order; both may come in pieces of any size. Kept in
-    memory are the secrets found and the numbers of the texts they were found in, never the texts.
+    memory are the secrets found and the numbers of the texts they were found in, never the texts. Values with one of
+    the ``earlier`` marks are known again wherever they stand.
     """
 
-    def __init__(self, scanning: Scanning, key: bytes) -> None:
+    def __init__(self, scanning: Scanning, key: bytes, earlier: Collection[str] = ()) -> None:
         self._scanning = scanning
         self._key = key
         self._learnt = 0
@@ -27,6 +29,14 @@ class SessionSecrets:
         self._tokens: dict[bytes, str] = {}
         self._names: set[str] = set()
         self._literals: Literals | None = None
+        self._earlier = frozenset(earlier)
+        self._marks = Marks(self._earlier, key)
+
+    @property
+    def marks(self) -> list[str]:
+        """By which the session's secrets are known again; the earlier ones are among them."""
+        values = ((value, written) for value, written in self._tokens.items() if is_distinctive(value))
+        return sorted(self._earlier.union(mark(self._key, written, value) for value, written in values))
 
     @property
     def known(self) -> int:
@@ -37,6 +47,8 @@ class SessionSecrets:
         """First look: remembers which texts hold secrets, and the secrets."""
         for batch in batches(texts):
             encoded = [encode(text) for text in batch]
+            for data in encoded if self._marks else ():
+                self._recall(data)
             for index in sorted(self._scanning.suspects(encoded)):
                 self._suspects.add(self._learnt + index)
                 self._scanning.clean(encoded[index], self._remember)
@@ -54,7 +66,18 @@ class SessionSecrets:
 
     def redact_one(self, text: str) -> Redacted:
         """A short string that was not learnt, such as a name or a path: scanned, and searched for what is known."""
+        if self._marks:
+            self._recall(encode(text))
         return self._redact(text, scan=True)
+
+    def redact_again(self, texts: Sequence[str]) -> list[Redacted]:
+        """Texts among those that were learnt, in any order: each is scanned, which takes ten times as long."""
+        results = []
+        for text in texts:
+            result = self._redact(text, scan=True)
+            told = result.count > 0 and bool(self._scanning.find(encode(text)))
+            results.append(replace(result, recognised=True) if told else result)
+        return results
 
     def redact_literals(self, text: str) -> Redacted:
         """Only what is known goes; for text of this session that was scanned before, such as stored text."""
@@ -75,6 +98,13 @@ class SessionSecrets:
             return Redacted(text, 0)
         data, kinds = self._scanning.clean(data, self._token, known)
         return Redacted(decode(data), kinds.total(), kinds) if kinds else Redacted(text, 0)
+
+    def _recall(self, data: bytes) -> None:
+        for value, written in self._marks.find(data).items():
+            if value not in self._tokens:
+                self._tokens[value] = written
+                self._names.add(written)
+                self._literals = None
 
     def _remember(self, secret: Secret) -> str:
         written = self._token(secret)

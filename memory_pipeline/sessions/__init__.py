@@ -7,6 +7,7 @@ is in and is named; nothing here writes to a session file or waits for one.
 from memory_pipeline.sessions.content import is_evicted
 from memory_pipeline.sessions.discovery import Discovery, discover, files_below, list_files, session_file
 from memory_pipeline.sessions.files import SessionFile
+from memory_pipeline.sessions.identity import forked_from
 from memory_pipeline.sessions.inspection import Inspection, inspect_file
 from memory_pipeline.sessions.manifest import build_manifest
 from memory_pipeline.sessions.messages import MessageContext, messages
@@ -27,6 +28,7 @@ __all__ = [
     "build_manifest",
     "discover",
     "files_below",
+    "forked_from",
     "group_turns",
     "inspect_file",
     "is_evicted",

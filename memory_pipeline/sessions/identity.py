@@ -28,10 +28,7 @@ def session_id(stem: str, ancestors: Sequence[str], header_id: str, folder: str)
         name = f"{name}_{_hash(_utf8(folder))}"
     elif not _holds(name, header_id):
         name = f"{name}_{header_id}"
-    safe = _FORBIDDEN.sub("-", name)
-    if len(safe) <= _LONGEST:
-        return safe
-    return f"{safe[: _LONGEST - _HASH - 1]}-{_hash(name)}"
+    return _safe(name)
 
 
 def place(folder: str, root: str) -> str:
@@ -40,6 +37,18 @@ def place(folder: str, root: str) -> str:
     if real == real_root or real.startswith(real_root.rstrip(os.sep) + os.sep):
         real = os.path.relpath(real, real_root)
     return PurePath(real).as_posix()
+
+
+def forked_from(parent_session: str) -> str:
+    """The id of the session at this path, as far as a path tells: pi's file names hold their header's id."""
+    return _safe(PurePath(parent_session.replace("\\", "/")).stem)
+
+
+def _safe(name: str) -> str:
+    safe = _FORBIDDEN.sub("-", name)
+    if len(safe) <= _LONGEST:
+        return safe
+    return f"{safe[: _LONGEST - _HASH - 1]}-{_hash(name)}"
 
 
 def _hash(text: str) -> str:

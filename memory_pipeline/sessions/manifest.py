@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from memory_pipeline.documents import Header, SessionManifest
-from memory_pipeline.redaction import Redactor
+from memory_pipeline.redaction import Redactor, SessionSecrets
 from memory_pipeline.sessions.files import SessionFile
+from memory_pipeline.sessions.identity import forked_from
 from memory_pipeline.sessions.outline import READER_VERSION, Outline
 from memory_pipeline.sessions.text import clean, shorten
 
@@ -13,17 +14,21 @@ _LONGEST = 2_000
 
 
 def build_manifest(
-    file: SessionFile, outline: Outline, redactor: Redactor, origin: str, project: str
+    file: SessionFile, outline: Outline, secrets: Redactor | SessionSecrets, origin: str, project: str
 ) -> SessionManifest:
     """The manifest as raw_sessions stores it: not indexed or grouped yet. Of the problems the first fifty."""
+    if isinstance(secrets, Redactor):
+        secrets = secrets.session()
+    header = outline.header
+    redact = secrets.redact_one
 
     def safe(text: str) -> str:
-        return shorten(redactor.redact(clean(text)).text, _LONGEST, 0)[0]
+        return shorten(redact(clean(text)).text, _LONGEST, 0)[0]
 
     def maybe(text: str | None) -> str | None:
         return None if text is None else safe(text)
 
-    header = outline.header
+    parent_session = maybe(header.parent_session)
     return SessionManifest(
         doc_id=file.session_id,
         path=safe(str(file.path)),
@@ -33,8 +38,9 @@ def build_manifest(
             version=header.version,
             timestamp=header.timestamp,
             cwd=safe(header.cwd),
-            parent_session=maybe(header.parent_session),
+            parent_session=parent_session,
         ),
+        forked_from=None if parent_session is None else forked_from(parent_session),
         name=maybe(outline.name),
         cwd=safe(header.cwd),
         project=safe(project),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import cast
@@ -11,15 +11,18 @@ from typing import cast
 import pytest
 
 from memory_pipeline.distillation import ExtractiveEngine
-from memory_pipeline.documents import DOCUMENTS, Document, Meta, RawMessage, Summary
+from memory_pipeline.documents import Document, Meta, RawMessage, Summary
 from memory_pipeline.ingestion import repairing
 from memory_pipeline.ingestion.distilling import distil_session
+from memory_pipeline.ingestion.grouping import group_session
 from memory_pipeline.ingestion.progress import Budget, Silent
 from memory_pipeline.ingestion.repairing import repair_store
 from memory_pipeline.redaction import Redacted, Redactor
+from memory_pipeline.sessions import group_turns
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores.contract import MemoryStore
 from memory_pipeline_tests.ingestion.indexer import Indexer
+from memory_pipeline_tests.ingestion.stored import everything
 from memory_pipeline_tests.redaction.fakes import password, token
 from memory_pipeline_tests.sessions.logs import Row, assistant, encode, entry, header, result, user
 
@@ -38,7 +41,9 @@ class Blind:
 
     known = 0
 
-    def session(self) -> Blind:
+    marks: list[str] = []  # noqa: RUF012
+
+    def session(self, earlier: Sequence[str] = ()) -> Blind:
         return self
 
     def learn(self, texts: Sequence[str]) -> None: ...
@@ -79,10 +84,6 @@ def distil(index: Indexer) -> int:
         now=lambda: "2026-06-01T00:00:00.000Z",
     )
     return done.turns
-
-
-def everything(store: MemoryStore) -> str:
-    return "\n".join(document.model_dump_json() for kind in DOCUMENTS for document in store.scan(kind))
 
 
 def test_a_secret_goes_also_where_it_stands_before_the_place_it_is_recognised_by(log: Path, index: Indexer) -> None:
@@ -169,6 +170,30 @@ def test_a_repair_that_was_killed_is_gone_on_with(
     repair_store(redactor, store=blind.store, watch=lambda: None)
     assert PASSWORD not in everything(blind.store)
     assert blind.store.count(Summary) > 0
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_repair_that_was_killed_while_it_grouped_is_ended_by_the_next_run(
+    log: Path, blind: Indexer, index: Indexer, redactor: Redactor, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    blind(write(log, QUESTION, DECISION, *TELLTALE))
+    assert distil(blind) == 2
+    group = group_session
+
+    def dies(session_id: str, *, store: MemoryStore, repaired: Collection[str]) -> None:
+        if when == "after":
+            group(session_id, store=store, repaired=repaired)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as crash, pytest.raises(KeyboardInterrupt):
+        crash.setattr(repairing, "group_session", dies)
+        repair_store(redactor, store=blind.store, watch=lambda: None)
+    index(log)
+    assert PASSWORD not in everything(index.store)
+    assert distil(index) == 0
+    stored = [turn.model_dump() for turn in index.turns()]
+    fresh = group_turns(index.messages())
+    assert [(t["fingerprint"], t["copy_key"]) for t in stored] == [(t.fingerprint, t.copy_key) for t in fresh]
 
 
 def test_a_secret_that_only_the_session_s_name_tells_goes_from_its_messages(log: Path, index: Indexer) -> None:

@@ -63,6 +63,8 @@ def test_copies_keep_names_and_stay_valid(command: CommandLine, folder: Path, tm
 
 
 def test_wrong_paths_are_one_sentence(command: CommandLine, folder: Path) -> None:
+    assert "empty name" in command("redact", "", code=2).stderr
+    assert "empty name" in command("inspect", "", code=2).stderr
     assert "does not exist" in command("redact", str(folder / "nowhere"), code=2).stderr
     assert "name a file" in command("redact", code=2).stderr
     assert "beside the originals" in command("redact", str(folder), "--out", str(folder / "x"), code=1).stderr

@@ -5,8 +5,11 @@ import json
 import re
 from urllib.parse import quote
 
-from memory_pipeline.redaction import Redacted, Redactor
+import pytest
+
+from memory_pipeline.redaction import Redacted, Redactor, is_redacted
 from memory_pipeline_tests.redaction import fakes
+from memory_pipeline_tests.redaction.rules import cache_folder
 
 TOKEN = re.compile(r"\[redacted:[a-z0-9-]+:[0-9a-f]{6}\]")
 
@@ -98,3 +101,85 @@ def test_names_and_stored_text_are_redacted_with_what_is_known(redactor: Redacto
     assert view.redact_one(fakes.token()).count == 1
     once = view.redact_literals(f"stored: {secret}").text
     assert view.redact_literals(once) == Redacted(once, 0)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        "{}",
+        "say {}, then",
+        "key={}",
+        "x={}&y=1",
+        "'{}'",
+        '{{"a":"{}"}}',
+        "(see {}).",
+        "--pass:{}",
+        "/srv/{}/x",
+        "a\n{}",
+    ],
+)
+def test_a_secret_is_known_again_by_its_mark(around: str, redactor: Redactor) -> None:
+    secret = fakes.password("marked")
+    first = redactor.session()
+    first.learn([f"DB_PASSWORD={secret}"])
+    name = TOKEN.findall(first.redact([f"DB_PASSWORD={secret}"])[0].text)
+    texts = ["before: " + around.format(secret), "nothing"]
+
+    later = redactor.session(first.marks)
+    later.learn(texts)
+    found = later.redact(texts)
+
+    assert TOKEN.findall(found[0].text) == name
+    assert secret not in found[0].text
+    assert found[1] == Redacted("nothing", 0)
+    assert later.marks == first.marks
+    assert secret not in redactor.session(first.marks).redact_one(texts[0]).text
+
+
+def test_marks_know_values_with_signs_in_them(redactor: Redactor) -> None:
+    secret = "Zq/9=" + fakes.noise("signs", 9) + "&x"
+    first = redactor.session()
+    first.learn([f'password = "{secret}"'])
+    later = redactor.session(first.marks)
+
+    assert secret not in later.redact_one(f"login -p {secret} now").text
+    assert secret not in later.redact_one(f"pass:{secret}, ok").text
+
+
+def test_marks_hold_nothing_of_the_value_and_want_the_key(
+    redactor: Redactor, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other_key = Redactor(cache_folder(tmp_path_factory), bytes(32))
+    secret = fakes.password("marked")
+    first = redactor.session()
+    first.learn([f"DB_PASSWORD={secret}"])
+
+    assert first.marks
+    assert secret[:4] not in "".join(first.marks)
+    assert other_key.session(first.marks).redact_one(f"say {secret}").count == 0
+
+
+def test_what_was_marked_stays_marked(redactor: Redactor) -> None:
+    first = redactor.session()
+    first.learn([f"DB_PASSWORD={fakes.password('one')}"])
+    second = redactor.session(first.marks)
+    second.learn([f"DB_PASSWORD={fakes.password('two')}"])
+
+    assert set(first.marks) < set(second.marks)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("a secret here", "a [redacted:x:000000] here", True),
+        ("a b", "a b", True),
+        ("one and two", "[redacted:x:000000] and [redacted:y:111111]", True),
+        ("a [redacted:x:000000] two", "a [redacted:x:000000] [redacted:y:111111]", True),
+        ("a secret there", "a [redacted:x:000000] here", False),
+        ("here", "he[redacted:x:000000]ere", False),
+        ("a b", "a b c", False),
+        ("b secret here", "a [redacted:x:000000] here", False),
+    ],
+)
+def test_a_text_that_lost_its_secrets_is_known_as_the_same(before: str, after: str, same: bool) -> None:
+    assert is_redacted(before, after) is same

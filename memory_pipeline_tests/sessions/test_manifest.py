@@ -19,6 +19,7 @@ def test_a_manifest_tells_what_was_seen(tmp_path: Path, redactor: Redactor) -> N
         "{torn",
         entry("session_info", "i", "b", name="A name"),
     ]
+    rows[0]["parentSession"] = "/home/ann/.pi/agent/sessions/--p--/2026-01-01T00-00-00-000Z_s0.jsonl"
     file = write(tmp_path / "x.jsonl", *rows)
     seen = outline(file)
 
@@ -26,7 +27,8 @@ def test_a_manifest_tells_what_was_seen(tmp_path: Path, redactor: Redactor) -> N
         "doc_id": "s",
         "path": str(file.path),
         "format": "pi-v3",
-        "header": Header(id="s1", version=3, timestamp="2026-01-01T00:00:00.000Z", cwd="/p").model_dump(),
+        "header": Header(id="s1", version=3, timestamp="2026-01-01T00:00:00.000Z", cwd="/p").model_dump()
+        | {"parent_session": rows[0]["parentSession"]},
         "name": "A name",
         "cwd": "/p",
         "project": "/project",
@@ -46,6 +48,8 @@ def test_a_manifest_tells_what_was_seen(tmp_path: Path, redactor: Redactor) -> N
         "quarantine": None,
         "indexed_sha256": None,
         "grouped_sha256": None,
+        "forked_from": "2026-01-01T00-00-00-000Z_s0",
+        "secrets": [],
     }
 
 

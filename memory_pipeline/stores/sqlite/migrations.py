@@ -2,7 +2,7 @@
 
 Schema 1: documents, full-text indexes, vectors. Schema 2: the table of keys, so that filters on paths into lists
 (``source_refs.session_id`` …) no longer read every document, and indexes for the fields that came to be filtered on.
-Schema 3: an index of the turns' ``copy_key``.
+Schema 3: an index of the turns' ``copy_key``. Schema 4: one of the sessions' ``forked_from``.
 """
 
 from __future__ import annotations
@@ -62,5 +62,5 @@ def _add_keys(connection: apsw.Connection, tier: Tier) -> None:
         )
 
 
-MIGRATIONS: tuple[Callable[[apsw.Connection, Tier], None], ...] = (_add_keys, create_indexes)
+MIGRATIONS: tuple[Callable[[apsw.Connection, Tier], None], ...] = (_add_keys, create_indexes, create_indexes)
 """The step at position n takes each tier's tables from schema n + 1 to n + 2."""

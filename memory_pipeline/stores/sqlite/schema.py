@@ -20,7 +20,7 @@ from memory_pipeline.stores.admission import EMBEDDING_MODEL
 from memory_pipeline.stores.fields import FieldPath, filter_path
 from memory_pipeline.stores.sqlite.connection import single
 
-VERSION = 3
+VERSION = 4
 """Version of the schema, kept in ``user_version``; raise it with a migration whenever the tables change."""
 APPLICATION_ID = 0x6D656D70
 """Marks a SQLite file as a store of this package ("memp")."""

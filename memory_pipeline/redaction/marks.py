@@ -1,0 +1,65 @@
+"""What may be kept of a secret: by its mark it is known again when only its bare value is left.
+
+A file that was rewritten without the line that told a password, or a fork that repeats what its parent was told,
+holds words that no rule recognises. A mark is a keyed hash: it tells nothing of the value without the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator
+
+from memory_pipeline.redaction.literals import is_distinctive
+
+_HASH = 8  # bytes
+_RUN = re.compile(rb"[!-~\x80-\xff]{6,}")
+_BORDER = re.compile(rb"\\[nrtbf\"\\]|[\"'`,;()<>\[\]{}|=:&?@/]")
+_JOINED = 6
+"""Pieces between borders that a value may consist of: a password can hold such signs itself."""
+_AROUND = b"\"'`,;()<>[]{}|=:&?.!*"
+
+
+def mark(key: bytes, written: str, value: bytes) -> str:
+    """Of a value that is written as the token ``written``: ``kind:xxxxxx:`` and a keyed hash of 16 hex digits."""
+    return f"{written[len('[redacted:') : -1]}:{_hash(key, value)}"
+
+
+class Marks:
+    """Finds marked values among the words of a text."""
+
+    def __init__(self, marks: Collection[str], key: bytes) -> None:
+        self._key = key
+        self._written: dict[str, str] = {}
+        for known in marks:
+            name, _, hashed = known.rpartition(":")
+            self._written[hashed] = f"[redacted:{name}]"
+
+    def __bool__(self) -> bool:
+        return bool(self._written)
+
+    def find(self, data: bytes) -> dict[bytes, str]:
+        """Marked values that stand in ``data`` → the tokens that they are written as."""
+        found: dict[bytes, str] = {}
+        for word in set(_RUN.findall(data)):
+            for value in _candidates(word):
+                if is_distinctive(value) and (written := self._written.get(_hash(self._key, value))) is not None:
+                    found[value] = written
+        return found
+
+
+def _candidates(word: bytes) -> Iterator[bytes]:
+    """What in a word may be a value: all of it, without the signs around it, and its pieces, joined ones too."""
+    bare = word.strip(_AROUND)
+    yield word
+    yield bare
+    borders = list(_BORDER.finditer(bare))
+    starts = [0, *(border.end() for border in borders)]
+    ends = [*(border.start() for border in borders), len(bare)]
+    for first, start in enumerate(starts if borders else ()):
+        for end in ends[first : first + _JOINED]:
+            yield bare[start:end]
+
+
+def _hash(key: bytes, value: bytes) -> str:
+    return hashlib.blake2b(value, digest_size=_HASH, key=key).hexdigest()
