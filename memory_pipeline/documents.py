@@ -378,6 +378,8 @@ class SessionManifest(Document):
     """The session that its file was forked from, as its header names it; it need not be in the store."""
     secrets: Annotated[list[str], FieldType.STORED] = Field(default_factory=list)
     """Marks of the secrets that were found in it (see ``redaction.marks``), by which they are known again."""
+    rules_version: Keyword | None = None
+    """Of the rules that all that is stored of it was last looked at with."""
 
 
 class Meta(Document):

@@ -128,6 +128,7 @@ def _ingest(
             "problems": manifest.problems + history + _refusals(taken.refused),
             "problem_count": manifest.problem_count + len(history) + len(taken.refused),
             "secrets": secrets.marks,
+            "rules_version": manifest.rules_version if start else redactor.rules_version,
         }
     )
     write_manifest(store, redacted([manifest], known_secrets(secrets))[0])
@@ -265,6 +266,7 @@ def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, ob
         "indexed_sha256": stored.indexed_sha256 if same_reader else None,
         "grouped_sha256": stored.grouped_sha256 if same_reader else None,
         "secrets": stored.secrets,
+        "rules_version": stored.rules_version,
         "project": stored.project if ingested or stored.cwd == new.cwd else new.project,
     }
 

@@ -71,7 +71,7 @@ def _repair_family(
     for session_id in family:
         if secrets.known:
             changed[session_id] = repair_session(session_id, secrets.redact_again, store=store)
-            _note_marks(session_id, secrets, store)
+        _note(session_id, secrets, store, rules_version=redactor.rules_version)
         watch()
     return changed
 
@@ -84,14 +84,13 @@ def tell_family(family: Iterable[SessionManifest], secrets: SessionSecrets, *, s
     for relative in family:
         if not marks.issubset(relative.secrets):
             repair_session(relative.doc_id, known_secrets(secrets), store=store)
-            _note_marks(relative.doc_id, secrets, store)
+            _note(relative.doc_id, secrets, store)
 
 
-def _note_marks(session_id: str, secrets: SessionSecrets, store: MemoryStore) -> None:
+def _note(session_id: str, secrets: SessionSecrets, store: MemoryStore, **fields: str) -> None:
     for manifest in store.get(SessionManifest, [session_id]):
         marks = sorted({*manifest.secrets, *secrets.marks})
-        if marks != manifest.secrets:
-            _store(manifest.model_copy(update={"secrets": marks}), store)
+        _store(manifest.model_copy(update={"secrets": marks, **fields}), store)
 
 
 def repair_session(session_id: str, redact: Redact, *, store: MemoryStore) -> int:

@@ -21,6 +21,8 @@ class StoreStatus:
     sessions: int = 0
     quarantined: list[str] = field(default_factory=list)
     problems: int = 0
+    sessions_of_older_rules: int = 0
+    """Redacted by other rules than today's."""
     messages: int = 0
     turns: int = 0
     turns_copied: int = 0
@@ -42,12 +44,17 @@ class StoreStatus:
         return asdict(self)
 
 
-def store_status(store: MemoryStore, engine: str) -> StoreStatus:
-    """Count what the store holds, and what waits for the engine (``llm`` or ``extractive``)."""
+def store_status(store: MemoryStore, engine: str, rules_version: str | None = None) -> StoreStatus:
+    """Count what the store holds, and what waits for the engine (``llm`` or ``extractive``).
+
+    ``rules_version``: that of the redactor as it is today; None: older rules are not looked for.
+    """
     status = StoreStatus(location=store.location)
     for manifest in store.scan(SessionManifest):
         status.sessions += 1
         status.problems += manifest.problem_count
+        if rules_version is not None and manifest.indexed_sha256 is not None:
+            status.sessions_of_older_rules += manifest.rules_version != rules_version
         if manifest.quarantine:
             status.quarantined.append(f"{manifest.path}: {manifest.quarantine}")
     status.messages = store.count(RawMessage)

@@ -18,7 +18,7 @@ from memory_pipeline.stores import open_store, store_exists
 from memory_pipeline.stores.contract import MemoryStore
 
 RUNS_SHOWN = 5
-ONLY_IF_ANY = ("turns only extracted so far", "memories hidden")
+ONLY_IF_ANY = ("sessions redacted by older rules", "turns only extracted so far", "memories hidden")
 
 
 def status(*, as_json: bool) -> None:
@@ -32,7 +32,7 @@ def status(*, as_json: bool) -> None:
             )
         return
     with open_store(settings) as store:
-        counts = store_status(store, settings.distiller_kind)
+        counts = store_status(store, settings.distiller_kind, Catalog(settings).redactor.rules_version)
         files = _files(settings, store)
     runs = _runs(settings)
     if as_json:
@@ -102,6 +102,11 @@ def _table(counts: StoreStatus, files: dict[str, Any], settings: Settings) -> Ta
             files["problem"] or f"{files['found']} in {files['folder']}, {files['new']} new, {files['changed']} grown",
         ),
         ("sessions indexed", f"{counts.sessions}, {counts.problems} problems in them"),
+        (
+            "sessions redacted by older rules",
+            counts.sessions_of_older_rules
+            and f"{counts.sessions_of_older_rules}; {command_name()} redact --store looks at them anew",
+        ),
         ("messages", counts.messages),
         ("turns", f"{counts.turns} ({states})"),
         ("turns that wait", waits if counts.turns_waiting else 0),

@@ -17,6 +17,7 @@ from memory_pipeline.ingestion.distilling import distil_session
 from memory_pipeline.ingestion.grouping import group_session
 from memory_pipeline.ingestion.progress import Budget, Silent
 from memory_pipeline.ingestion.repairing import repair_store
+from memory_pipeline.ingestion.status import store_status
 from memory_pipeline.redaction import Redacted, Redactor
 from memory_pipeline.sessions import group_turns
 from memory_pipeline.settings import Settings
@@ -40,6 +41,7 @@ class Blind:
     """The rules of a time when nothing was known of any secret."""
 
     known = 0
+    rules_version = "blind"
 
     marks: list[str] = []  # noqa: RUF012
 
@@ -116,6 +118,7 @@ def test_a_store_of_older_rules_is_repaired_in_every_tier(
     assert token() in everything(store)
     before = [turn.distillation for turn in blind.turns()]
     memories = store.count(Summary)
+    assert store_status(store, "extractive", redactor.rules_version).sessions_of_older_rules == 1
     store.upsert(Meta, [Meta(doc_id="hidden:x", value={"summary": f"The registry takes {token()}."})])
     watched: list[int] = []
     changed = repair_store(redactor, store=store, watch=lambda: watched.append(1))
@@ -132,6 +135,8 @@ def test_a_store_of_older_rules_is_repaired_in_every_tier(
     assert distil(blind) == 0
     assert sum(message.redactions for message in store.scan(RawMessage)) >= 3
     assert repair_store(redactor, store=store, watch=lambda: None) == {}
+    store.delete(Meta, {"doc_id": "hidden:x"})
+    assert store_status(store, "extractive", redactor.rules_version).sessions_of_older_rules == 0
     store.close()
     for path in settings.data_dir.rglob("memory.db*"):
         assert PASSWORD.encode() not in path.read_bytes(), path

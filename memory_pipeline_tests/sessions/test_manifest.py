@@ -50,6 +50,7 @@ def test_a_manifest_tells_what_was_seen(tmp_path: Path, redactor: Redactor) -> N
         "grouped_sha256": None,
         "forked_from": "2026-01-01T00-00-00-000Z_s0",
         "secrets": [],
+        "rules_version": None,
     }
 
 
