@@ -8,7 +8,8 @@ from functools import cached_property
 
 from memory_pipeline.distillation.answer import Answer, read_answer
 from memory_pipeline.distillation.budget import Budget, budget_of
-from memory_pipeline.distillation.prompt import INSTRUCTIONS, SCHEMA, prompt
+from memory_pipeline.distillation.loops import ends_in_a_loop
+from memory_pipeline.distillation.prompt import INSTRUCTIONS, prompt, schema
 from memory_pipeline.distillation.splitting import FEWEST_TOKENS, Split, split
 from memory_pipeline.documents import Turn, TurnState
 from memory_pipeline.errors import InputTooLong, ModelAnswerError
@@ -99,15 +100,18 @@ class Asker:
     def _complete(self, turn: Turn, messages: Sequence[ChatMessage], budget: Budget, asked: Asked) -> ChatAnswer:
         """The model's answer; one that is cut off is asked for once more, with more room.
 
-        At once with more where a run before this one had it cut off: it would be again, in the same place.
+        At once with more where a run before this one had it cut off: it would be again, in the same place. One that
+        went round in circles would do so again as well, and is kept from it.
         """
         retried = turn.distillation.state == "truncated"
         most = budget.retry(self._tokens(messages)) if retried else budget.answer
-        answer = self._chat.complete(messages, schema=SCHEMA, max_tokens=most)
+        shape = schema(budget.answer)
+        answer = self._chat.complete(messages, schema=shape, max_tokens=most, no_loops=retried)
         asked.count(answer)
         if answer.finish_reason == "length" and not retried:
             most = budget.retry(answer.prompt_tokens or self._tokens(messages))
-            answer = self._chat.complete(messages, schema=SCHEMA, max_tokens=most)
+            loops = ends_in_a_loop(answer.content)
+            answer = self._chat.complete(messages, schema=shape, max_tokens=most, no_loops=loops)
             asked.count(answer)
         return answer
 

@@ -53,8 +53,13 @@ class ChatClient:
     def count_tokens(self, text: str) -> int:
         return self._llama_cpp.count_tokens(text)
 
-    def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
-        body = request(self._model_id, messages, schema=schema, max_tokens=max_tokens, abilities=self.abilities)
+    def complete(
+        self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int, no_loops: bool = False
+    ) -> ChatAnswer:
+        abilities = self.abilities
+        body = request(
+            self._model_id, messages, schema=schema, max_tokens=max_tokens, abilities=abilities, no_loops=no_loops
+        )
         started = time.monotonic()
         found = completion(self._connection.post(PATH, body))
         if found is None:

@@ -9,6 +9,8 @@ from typing import Any
 from memory_pipeline.models.contract import Abilities, ChatMessage
 
 PATH = "/v1/chat/completions"
+NO_LOOPS: Mapping[str, Any] = {"repeat_penalty": 1.15, "repeat_last_n": 128}
+"""llama.cpp's fields that make the last so many tokens less likely to come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,13 @@ class Completion:
 
 
 def request(
-    model: str, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int, abilities: Abilities
+    model: str,
+    messages: Sequence[ChatMessage],
+    *,
+    schema: Mapping[str, Any],
+    max_tokens: int,
+    abilities: Abilities,
+    no_loops: bool = False,
 ) -> dict[str, Any]:
     """The body that asks for JSON by the best means that the server has, and for no thoughts where that can be had."""
     body: dict[str, Any] = {
@@ -37,15 +45,25 @@ def request(
         "max_tokens": max_tokens,
     }
     if abilities.shape == "schema":
-        named = {"name": "answer", "strict": True, "schema": schema}
+        shape = schema if abilities.llama_cpp else without_lengths(schema)
+        named = {"name": "answer", "strict": True, "schema": shape}
         body["response_format"] = {"type": "json_schema", "json_schema": named}
     elif abilities.shape == "json_object":
         body["response_format"] = {"type": "json_object"}
     if abilities.thinking == "off":
         body["chat_template_kwargs"] = {"enable_thinking": False}
-    if abilities.llama_cpp:
-        body["cache_prompt"] = True  # others refuse the field
+    if abilities.llama_cpp:  # others refuse these fields
+        body["cache_prompt"] = True
+        if no_loops:
+            body |= NO_LOOPS
     return body
+
+
+def without_lengths(schema: Any) -> Any:
+    """The schema without lengths of strings: some servers refuse one that has them."""
+    if isinstance(schema, Mapping):
+        return {name: without_lengths(part) for name, part in schema.items() if name != "maxLength"}
+    return [without_lengths(part) for part in schema] if isinstance(schema, list) else schema
 
 
 def completion(reply: Any) -> Completion | None:

@@ -94,11 +94,14 @@ class ChatModel(Protocol):
         """Tokens of a text, by the server's own tokenizer where it offers one, else a cautious estimate."""
         ...
 
-    def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
+    def complete(
+        self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int, no_loops: bool = False
+    ) -> ChatAnswer:
         """One answer at temperature 0, shaped by a JSON schema where the server can do that.
 
-        Where it can't, the messages must say what is wanted. Raises ModelOutage, ModelRefused (InputTooLong among
-        them), ModelAnswerError where the reply is no chat completion at all. The content is not checked here.
+        Where it can't, the messages must say what is wanted. ``no_loops``: make repeating itself hard for the model,
+        where the server can do that; quotes suffer too. Raises ModelOutage, ModelRefused (InputTooLong among them),
+        ModelAnswerError where the reply is no chat completion at all. The content is not checked here.
         """
         ...
 

@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 
 from memory_pipeline.distillation import DistillationEngine, Outcome, open_engine
+from memory_pipeline.distillation.prompt import INSTRUCTIONS, prompt
 from memory_pipeline.errors import ModelOutage
 from memory_pipeline.models import open_chat
-from memory_pipeline.models.contract import ChatAnswer, ChatMessage, ChatModel
+from memory_pipeline.models.completions import PATH, request
+from memory_pipeline.models.connection import Connection
+from memory_pipeline.models.contract import Abilities, ChatAnswer, ChatMessage, ChatModel
+from memory_pipeline.models.embedded import EmbeddedServer
 from memory_pipeline.models.installed import SMOLLM2
 from memory_pipeline.settings import load_settings
 from memory_pipeline_tests.distillation.samples import dialogue, turn_of
@@ -279,8 +283,10 @@ class BriefChat:
         self.close = chat.close
         self.answers: list[ChatAnswer] = []
 
-    def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
-        self.answers.append(self._chat.complete(messages, schema=schema, max_tokens=40))
+    def complete(
+        self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int, no_loops: bool = False
+    ) -> ChatAnswer:
+        self.answers.append(self._chat.complete(messages, schema=schema, max_tokens=40, no_loops=no_loops))
         return self.answers[-1]
 
 
@@ -299,3 +305,18 @@ def test_a_small_model_in_llama_cpp_keeps_to_the_schema(models_dir: Path) -> Non
     assert outcome.state in ("none", "stored", "truncated", "invalid")
     assert bool(outcome.drafts) == (outcome.state == "stored")
     assert outcome.prompt_tokens > 0
+
+
+def test_llama_cpp_reads_the_instructions_once_for_all_turns(models_dir: Path) -> None:
+    """They stand first and are the same for every turn, so the server's cache holds them."""
+    server = EmbeddedServer(models_dir / SMOLLM2.file, "chat", context=1_024, slots=1, remedy="")
+    connection = Connection(server.endpoint, seconds=120, on_close=server.close)
+    cached = []
+    for said in (("user", "hi"), ("assistant", "Hello.")), (("user", "only pnpm here"), ("assistant", "Understood.")):
+        turn = turn_of(dialogue(*said))
+        messages = prompt(turn, turn.text)
+        body = request(server.name, messages, schema={}, max_tokens=1, abilities=Abilities("words", llama_cpp=True))
+        cached.append(connection.post(PATH, body)["usage"]["prompt_tokens_details"]["cached_tokens"])
+    fixed = connection.post("/tokenize", {"content": INSTRUCTIONS})["tokens"]
+    connection.close()
+    assert cached[1] >= len(fixed)

@@ -8,7 +8,7 @@ import pytest
 
 from memory_pipeline.distillation import LlmEngine, Outcome
 from memory_pipeline.distillation.contract import Mention
-from memory_pipeline.distillation.prompt import INSTRUCTIONS, PROMPT_VERSION, SCHEMA, prompt
+from memory_pipeline.distillation.prompt import INSTRUCTIONS, MOST_MEMORIES, PROMPT_VERSION, prompt
 from memory_pipeline.documents import DistillationState, RawMessage, Turn
 from memory_pipeline.errors import InputTooLong, ModelAnswerError, ModelOutage, ModelRefused
 from memory_pipeline.models.contract import Abilities, ChatAnswer, ChatMessage
@@ -31,6 +31,8 @@ class QueuedChat:
         self.context_tokens = context_tokens
         self.asked: list[list[ChatMessage]] = []
         self.max_tokens: list[int] = []
+        self.most_memories: list[int] = []
+        self.no_loops: list[bool] = []
         self.closed = 0
         self.abilities = Abilities()
 
@@ -41,9 +43,12 @@ class QueuedChat:
     def count_tokens(self, text: str) -> int:
         return len(text) // 4
 
-    def complete(self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int) -> ChatAnswer:
-        assert schema is SCHEMA
+    def complete(
+        self, messages: Sequence[ChatMessage], *, schema: Mapping[str, Any], max_tokens: int, no_loops: bool = False
+    ) -> ChatAnswer:
         self.asked.append(list(messages))
+        self.most_memories.append(schema["properties"]["memories"]["maxItems"])
+        self.no_loops.append(no_loops)
         self.max_tokens.append(max_tokens)
         head = self.queue.pop(0)
         if isinstance(head, Exception):
@@ -187,6 +192,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_once_more_with_more_room() -> No
     outcome = distil(chat)
     assert outcome.state == "stored"
     assert chat.max_tokens == [1_024, 2_048]
+    assert chat.no_loops == [False, False]
     assert (outcome.prompt_tokens, outcome.completion_tokens) == (200, 1_044)
 
 
@@ -199,7 +205,37 @@ def test_an_answer_that_is_cut_off_twice_is_truncated() -> None:
 def test_a_turn_whose_answer_was_cut_off_before_gets_the_larger_room_at_once() -> None:
     chat = QueuedChat(cut_off(2_048))
     assert distil(chat, state=DistillationState(state="truncated", attempts=1)).state == "truncated"
-    assert chat.max_tokens == [2_048]
+    assert (chat.max_tokens, chat.no_loops) == ([2_048], [True])
+
+
+@pytest.mark.parametrize("again", ["The user has a new machine. ", "cgw-", '"project_name", ', "{\n  "])
+def test_an_answer_that_went_round_in_circles_is_kept_from_it_when_asked_for_again(again: str) -> None:
+    looped = ChatAnswer('{"memories": [{"summary": "Only pnpm' + again * 400, "length", "m", 100, 1_024, 0.1)
+    chat = QueuedChat(looped, answer(PNPM))
+    assert distil(chat).state == "stored"
+    assert (chat.max_tokens, chat.no_loops) == ([1_024, 2_048], [False, True])
+
+
+def test_a_long_answer_that_says_something_is_no_loop() -> None:
+    said = json.dumps(
+        [{"summary": f"{n}: {line}", "tags": line.split()[:3]} for n, line in enumerate(_LINES)], indent=2
+    )
+    chat = QueuedChat(ChatAnswer(said, "length", "m", 100, 1_024, 0.1), answer(PNPM))
+    assert distil(chat).state == "stored"
+    assert chat.no_loops == [False, False]
+
+
+_LINES = [line for line in INSTRUCTIONS.splitlines() if len(line) > 40]
+
+
+def test_of_few_tokens_no_more_memories_are_asked_for_than_they_hold() -> None:
+    """A small model writes as much as it may; what is cut off would be lost."""
+    chat = QueuedChat(answer(), answer(), context_tokens=2_048)
+    distil(chat)
+    assert (chat.most_memories, chat.max_tokens) == ([1], [512])
+    chat.context_tokens = 8_192
+    distil(chat)
+    assert (chat.most_memories[-1], chat.max_tokens[-1]) == (MOST_MEMORIES, 1_024)
 
 
 def test_a_model_that_thinks_aloud_is_given_room_for_its_thoughts() -> None:

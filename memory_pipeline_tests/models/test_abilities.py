@@ -20,6 +20,7 @@ from memory_pipeline_tests.support.scripted_server import models as listing
 KEPT = json.dumps({"word": WORD})
 PROPS = {"default_generation_settings": {"n_ctx": 4096}}
 SCHEMA = {"type": "object", "properties": {"memories": {"type": "array"}}, "required": ["memories"]}
+LENGTHS: dict[str, Any] = {"type": "array", "items": {"type": "string", "maxLength": 400}, "maxItems": 2}
 
 
 @pytest.fixture
@@ -34,12 +35,13 @@ def abilities(server: ScriptedServer) -> Abilities:
         return chat.abilities
 
 
-def asked(server: ScriptedServer) -> dict[str, Any]:
+def asked(server: ScriptedServer, *, schema: Any = SCHEMA, no_loops: bool = False) -> dict[str, Any]:
     """The body of a real request, after the server was probed."""
     with closing(open_chat(load_settings(env_file=None, llama_url=server.url, llama_timeout=5))) as chat:
         _ = chat.abilities
         server.always(CHAT, chat_completion("{}"))
-        chat.complete([ChatMessage("user", "What is worth keeping?")], schema=SCHEMA, max_tokens=300)
+        question = [ChatMessage("user", "What is worth keeping?")]
+        chat.complete(question, schema=schema, max_tokens=300, no_loops=no_loops)
     body: dict[str, Any] = server.requests_for(CHAT)[-1].json()
     assert body["max_tokens"] == 300
     return body
@@ -80,6 +82,23 @@ def test_another_server_is_asked_for_nothing_that_only_llama_cpp_knows(server: S
     body = asked(server)
     assert "cache_prompt" not in body and "chat_template_kwargs" not in body
     assert body["response_format"]["json_schema"]["schema"] == SCHEMA
+
+
+def test_llama_cpp_is_told_how_long_strings_may_be_and_not_to_repeat_itself(server: ScriptedServer) -> None:
+    server.always("/props", Answer(PROPS))
+    server.always(CHAT, chat_completion(KEPT))
+    body = asked(server, schema=LENGTHS)
+    assert body["response_format"]["json_schema"]["schema"] == LENGTHS
+    assert "repeat_penalty" not in body  # quotes repeat what was said, word for word
+    assert asked(server, no_loops=True)["repeat_penalty"] > 1
+
+
+def test_a_server_that_may_refuse_lengths_of_strings_is_sent_none(server: ScriptedServer) -> None:
+    server.always(CHAT, chat_completion(KEPT))
+    body = asked(server, schema=LENGTHS, no_loops=True)
+    items = {"type": "string"}
+    assert body["response_format"]["json_schema"]["schema"] == {"type": "array", "items": items, "maxItems": 2}
+    assert "repeat_penalty" not in body
 
 
 def test_an_answer_that_is_put_beside_the_content_still_shows_that_the_schema_holds(server: ScriptedServer) -> None:
