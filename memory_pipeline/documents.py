@@ -44,8 +44,9 @@ Vector = Annotated[list[float], FieldType.VECTOR]
 Stored = Annotated[str, FieldType.STORED]
 
 Trust = Literal["user", "assistant", "tool"]
-TurnState = Literal["pending", "none", "stored", "invalid", "truncated", "refused", "outage"]
-FINISHED: tuple[TurnState, ...] = ("none", "stored")
+TurnState = Literal["pending", "none", "own", "stored", "invalid", "truncated", "refused", "outage"]
+"""``own``: the pipeline's own call of a model, which an agent logged; nothing of it is anybody's memory."""
+FINISHED: tuple[TurnState, ...] = ("none", "own", "stored")
 """States of a turn that need no further work while its fingerprint stays the same."""
 
 

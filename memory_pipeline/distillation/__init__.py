@@ -7,6 +7,7 @@ from collections.abc import Callable
 from memory_pipeline.distillation.contract import DistillationEngine, Draft, Mention, Outcome, SessionDistiller
 from memory_pipeline.distillation.extractive import ExtractiveEngine
 from memory_pipeline.distillation.llm import LlmEngine
+from memory_pipeline.distillation.said import is_own_session
 from memory_pipeline.distillation.summaries import known_fingerprint, to_summary, turn_fingerprint
 from memory_pipeline.models.contract import ChatModel
 from memory_pipeline.settings import Settings
@@ -19,6 +20,7 @@ __all__ = [
     "Mention",
     "Outcome",
     "SessionDistiller",
+    "is_own_session",
     "known_fingerprint",
     "open_engine",
     "to_summary",

@@ -7,8 +7,17 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 
-from memory_pipeline.distillation import DistillationEngine, Draft, Mention, Outcome, SessionDistiller, turn_fingerprint
+from memory_pipeline.distillation import (
+    DistillationEngine,
+    Draft,
+    Mention,
+    Outcome,
+    SessionDistiller,
+    is_own_session,
+    turn_fingerprint,
+)
 from memory_pipeline.documents import FINISHED, RawMessage, Summary, Turn
 from memory_pipeline.errors import ModelOutage
 from memory_pipeline.ingestion.remembering import mentions_of
@@ -29,10 +38,11 @@ class Answered:
 def answers(
     due: Iterable[Turn], *, store: MemoryStore, engine: DistillationEngine, distiller: SessionDistiller
 ) -> Iterator[Answered]:
-    """Ask about the turns, as many at a time as the engine takes; answers come in order.
+    """Ask about the turns of one session, as many at a time as the engine takes; answers come in order.
 
-    Only the calling thread uses the store.
+    Of the pipeline's own calls no engine is asked. Only the calling thread uses the store.
     """
+    begins_as_own = cache(lambda session_id: is_own_session(_opening(store, session_id)))
 
     def ask(turn: Turn, messages: Sequence[RawMessage], fingerprint: str) -> Answered:
         started = time.perf_counter()
@@ -45,6 +55,9 @@ def answers(
     def prepare(turn: Turn) -> Callable[[], Answered]:
         fingerprint = turn_fingerprint(turn, engine)
         messages = messages_of(store, turn)
+        if is_own_session(messages) or begins_as_own(turn.session_id):
+            own = Answered(turn, Outcome("own"), fingerprint, 0.0, reused=False)
+            return lambda: own
         known = None if engine.keeps_state else _known_answer(store, messages, fingerprint)
         if known is not None:
             answered = Answered(turn, known, fingerprint, 0.0, reused=True)
@@ -72,6 +85,14 @@ def messages_of(store: MemoryStore, turn: Turn) -> list[RawMessage]:
     return list(
         store.scan(RawMessage, {"session_id": turn.session_id, "turn_id": turn.turn_id}, order=("message_index",))
     )
+
+
+def _opening(store: MemoryStore, session_id: str) -> list[RawMessage]:
+    """What a session begins with: its system prompt, and its first message of a user."""
+    return [
+        *store.scan(RawMessage, {"session_id": session_id, "turn_index": -1}, order=("message_index",)),
+        *store.scan(RawMessage, {"session_id": session_id, "turn_index": 0}, order=("message_index",), limit=1),
+    ]
 
 
 def _known_answer(store: MemoryStore, messages: Sequence[RawMessage], fingerprint: str) -> Outcome | None:

@@ -125,7 +125,8 @@ def _count(answered: Answered, done: Distilled, budget: Budget) -> None:
     """Add what the answer cost."""
     done.reused += answered.reused
     for counts in (done, budget.used):
-        counts.messages += 0 if answered.reused else answered.turn.message_count
+        asked = not answered.reused and answered.outcome.state != "own"
+        counts.messages += answered.turn.message_count if asked else 0
         counts.prompt_tokens += answered.outcome.prompt_tokens
         counts.completion_tokens += answered.outcome.completion_tokens
         counts.seconds += answered.seconds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from memory_pipeline.documents import Summary
+from memory_pipeline.documents import FINISHED, Summary
 from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
@@ -38,6 +38,7 @@ from memory_pipeline.stores import open_store, store_exists
 if TYPE_CHECKING:
     from memory_pipeline.orchestration.local_run import LocalRuns
 
+OWN_CALLS = "turns that are this pipeline's own calls, left out"
 LEAST_SPACE = 50_000_000  # bytes; below this SQLite and Dagster fail halfway
 
 
@@ -196,7 +197,7 @@ def _table(  # noqa: PLR0917  # what a run came to
     table = Table(title=f"Done in {duration(seconds)}", title_justify="left")
     for name in ("", "this run", "in the store"):
         table.add_column(name, justify="left" if not name else "right")
-    failed = sum(n for state, n in after.turns_by_state.items() if state not in ("none", "stored", "pending"))
+    failed = sum(n for state, n in after.turns_by_state.items() if state not in (*FINISHED, "pending"))
     rows = [
         ("sessions new", len(plan.new), after.sessions),
         ("sessions grown or changed", len(plan.changed), ""),
@@ -208,6 +209,7 @@ def _table(  # noqa: PLR0917  # what a run came to
         ("turns that are copies, in forks", after.turns_copied - before.turns_copied, after.turns_copied),
         ("turns with memories", _more(before, after, "stored"), after.turns_by_state.get("stored", 0)),
         ("turns with nothing worth keeping", _more(before, after, "none"), after.turns_by_state.get("none", 0)),
+        (OWN_CALLS, _more(before, after, "own"), after.turns_by_state.get("own", 0)),
         ("turns that failed, tried again next time", "", failed),
         ("turns that wait", "", after.turns_by_state.get("pending", 0)),
         ("memories", after.memories - before.memories, after.memories),
@@ -220,6 +222,8 @@ def _table(  # noqa: PLR0917  # what a run came to
             ("seconds of distilling per 1,000 messages", f"{1_000 * used.seconds / used.messages:,.1f}", ""),
         ]
     for name, now, total in rows:
+        if name == OWN_CALLS and not total:
+            continue
         table.add_row(name, str(now), str(total))
     return table
 

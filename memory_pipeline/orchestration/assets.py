@@ -142,6 +142,8 @@ def memory_summaries(
                 "reused": done.reused,
                 "left_pending": done.left,
                 "memories": done.memories,
+                "turns_with_nothing": done.states.get("none", 0),
+                "own_calls_left_out": done.states.get("own", 0),
                 "problems": len(done.problems),
                 "messages": done.messages,
                 "prompt_tokens": done.prompt_tokens,

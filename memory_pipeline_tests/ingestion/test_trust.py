@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from memory_pipeline.distillation import DistillationEngine, ExtractiveEngine, open_engine
-from memory_pipeline.distillation.prompt import prompt
+from memory_pipeline.distillation.prompt import INSTRUCTIONS, prompt
 from memory_pipeline.documents import RawMessage, Summary, Turn
 from memory_pipeline.ingestion.auditing import audit
+from memory_pipeline.ingestion.status import store_status
 from memory_pipeline.models import open_chat
 from memory_pipeline.retrieval import search
 from memory_pipeline.settings import load_settings
@@ -145,8 +146,28 @@ def test_the_pipeline_s_own_prompts_in_a_session_are_no_memories(
     asked = "\n\n".join(message.content for message in prompt(turn, turn.text))
     answer = json.dumps({"memories": [{"summary": DECISION, "tags": ["port"], "evidence": [DECISION]}]})
     own = SessionWriter(tmp_path / "sessions", cwd="/home/ann/src/own").turn(asked, answer)
-    distil(own.path, engine())
+    done = distil(own.path, engine())
     assert store.count(Summary) == before
+    assert (done.states, store_status(store, "extractive").turns_by_state) == ({"own": 1}, {"own": 1, "stored": 1})
+
+
+def test_a_session_with_the_pipeline_s_own_system_prompt_is_left_out_whole_and_counted(
+    distil: Distiller, store: MemoryStore, tmp_path: Path, engine: Engine
+) -> None:
+    """PAINS 3: where the instructions are the system prompt, they stand before all turns, and a nudge follows."""
+    own = SessionWriter(tmp_path / "sessions", cwd="/home/ann/src/own")
+    own.message({"role": "system", "content": INSTRUCTIONS})
+    own.turn("<turn>\nUser: Which port?\n</turn>", DECISION).turn("Once more, as JSON only.", DECISION)
+    assert distil(own.path, engine()).states == {"own": 2}
+    assert store.count(Summary) == 0
+    assert distil(own.path, engine()).turns == 0
+
+
+def test_a_session_in_which_someone_looks_at_the_instructions_later_is_kept(
+    distil: Distiller, store: MemoryStore, tmp_path: Path
+) -> None:
+    work = SessionWriter(tmp_path / "sessions").turn("Which port?", DECISION).turn(INSTRUCTIONS, "Shall I shorten it?")
+    assert distil(work.path, ExtractiveEngine()).states == {"stored": 1, "own": 1}
 
 
 def test_trivial_turns_leave_nothing(distil: Distiller, store: MemoryStore, tmp_path: Path) -> None:
