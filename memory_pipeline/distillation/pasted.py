@@ -34,7 +34,8 @@ without, but with the headings of one, or that tells an agent who it is."""
 LONGEST_REMARK = 600
 """Characters of what a user typed before or after the document."""
 
-_COMMENT = re.compile(r"<!--.{0,5000}?(?:-->|\Z)", re.DOTALL)
+_COMMENT, _COMMENT_END = "<!--", "-->"
+_LONGEST_COMMENT = 5_000
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|\s{0,3}(?:={3,}|-{3,})\s*$")
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _ITEM = re.compile(r"\s{0,40}(?:[-*+•]|\d{1,3}[.)])\s")
@@ -55,9 +56,23 @@ _FILE_NAME = re.compile(
 def without_pasted(text: str) -> str:
     """The user's own words: without such blocks, hidden comments, and instruction files pasted as they are."""
     text = without_blocks(text, BLOCKS)
-    if "<!--" in text:
-        text = _COMMENT.sub("", text)
+    text = _without_comments(text)
     return text if len(text) < SHORTEST_NAMED else _without_document(text)
+
+
+def _without_comments(text: str) -> str:
+    """No pattern: one that is tried at each of thousands of openings takes seconds."""
+    kept: list[str] = []
+    after = 0
+    start = text.find(_COMMENT)
+    while start >= 0:
+        inside = start + len(_COMMENT)
+        end = text.find(_COMMENT_END, inside, inside + _LONGEST_COMMENT + len(_COMMENT_END))
+        if end >= 0 or len(text) - inside <= _LONGEST_COMMENT:  # one without an end goes on to that of the text
+            kept.append(text[after:start])
+            after = end + len(_COMMENT_END) if end >= 0 else len(text)
+        start = text.find(_COMMENT, max(after, inside))
+    return "".join(kept) + text[after:]
 
 
 def _without_document(text: str) -> str:
