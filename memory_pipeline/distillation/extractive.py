@@ -11,7 +11,6 @@ from itertools import islice
 
 from memory_pipeline.distillation.contract import Draft, Outcome
 from memory_pipeline.distillation.instructions import is_hijack
-from memory_pipeline.distillation.languages import language_of
 from memory_pipeline.distillation.marks import long_words, named_things
 from memory_pipeline.distillation.memory_text import SOURCE_CHARS, Composed, Valued, joined, outcome, own_words
 from memory_pipeline.distillation.said import Said, lowest_trust, said
@@ -32,6 +31,7 @@ from memory_pipeline.distillation.tags import tags_of
 from memory_pipeline.distillation.units import typed_units, units
 from memory_pipeline.distillation.wording import LISTED_LANGUAGES
 from memory_pipeline.documents import RawMessage, Turn
+from memory_pipeline.languages import language_of
 
 MESSAGES_BACK = 4
 """How many of the last messages are looked through for one that is more than progress talk."""

@@ -8,12 +8,12 @@ from collections.abc import Collection, Sequence
 from memory_pipeline.distillation.citing import Quotable, Quote, find_quotes, find_support, plain, speaks_of
 from memory_pipeline.distillation.contract import Draft, Judged, Proposal
 from memory_pipeline.distillation.instructions import Orders, is_hijack, opens_as_order
-from memory_pipeline.distillation.languages import language_of
 from memory_pipeline.distillation.marks import long_words
 from memory_pipeline.distillation.repairing import with_instead, without
 from memory_pipeline.distillation.said import Said, lowest_trust
 from memory_pipeline.distillation.values import Turn
 from memory_pipeline.documents import Trust
+from memory_pipeline.languages import language_of
 
 NOTHING_SAID = "nobody said a word in this turn"
 NO_QUOTE = "none of its quotes occurs in the turn, and nothing else there bears it out"

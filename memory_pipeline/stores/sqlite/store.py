@@ -11,10 +11,10 @@ import apsw
 from pydantic import TypeAdapter
 
 from memory_pipeline.documents import Meta, Timestamp
-from memory_pipeline.errors import StoreError
 from memory_pipeline.stores.admission import admit
-from memory_pipeline.stores.contract import MAX_K, BulkResult, Candidates, D, Hit, Where
+from memory_pipeline.stores.contract import BulkResult, Candidates, D, Hit, Where
 from memory_pipeline.stores.fields import filter_path
+from memory_pipeline.stores.queries import check_k, query_vector
 from memory_pipeline.stores.sqlite import reading
 from memory_pipeline.stores.sqlite.candidates import gather
 from memory_pipeline.stores.sqlite.connection import Database
@@ -32,7 +32,6 @@ from memory_pipeline.stores.sqlite.writing import (
     write_documents,
     write_vectors,
 )
-from memory_pipeline.stores.vectors import encode_vector
 
 _TIMESTAMP: TypeAdapter[str] = TypeAdapter(Timestamp)
 
@@ -164,7 +163,7 @@ class SqliteStore:
     def keyword_search(
         self, kind: type[D], terms: Sequence[str], *, k: int, where: Where | None = None
     ) -> list[Hit[D]]:
-        _check_k(k)
+        check_k(k)
         tier = self._tiers[kind]
         with self._database.read() as connection:
             model = self._model(connection, tier)
@@ -174,16 +173,16 @@ class SqliteStore:
     def vector_search(
         self, kind: type[D], vector: Sequence[float], *, k: int, where: Where | None = None
     ) -> list[Hit[D]]:
-        _check_k(k)
+        check_k(k)
         tier = self._tiers[kind]
-        query = _query_vector(vector)
+        query = query_vector(vector)
         with self._database.read() as connection:
             space = read_space(connection, tier, self._meta)
             model = None if space is None else space.model
             scope = Scope(connection, tier, compile_where(tier, where, model))
             if space is None:
                 return []
-            space.check_query(tier, query)
+            space.check_query(query)
             return _hits(connection, tier, kind, nearest(connection, tier, query, k, scope), model)
 
     def candidates(
@@ -195,16 +194,16 @@ class SqliteStore:
         k: int,
         where: Where | None = None,
     ) -> Candidates[D]:
-        _check_k(k)
+        check_k(k)
         tier = self._tiers[kind]
-        query = None if vector is None else _query_vector(vector)
+        query = None if vector is None else query_vector(vector)
         with self._database.read() as connection:
             space = read_space(connection, tier, self._meta)
             model = None if space is None else space.model
             if space is None:
                 query = None
             elif query is not None:
-                space.check_query(tier, query)
+                space.check_query(query)
             scope = Scope(connection, tier, compile_where(tier, where, model))
             return gather(connection, tier, kind, terms, query, k=k, scope=scope, model=model)
 
@@ -227,18 +226,6 @@ class SqliteStore:
     def _model(self, connection: apsw.Connection, tier: Tier) -> str | None:
         space = read_space(connection, tier, self._meta)
         return None if space is None else space.model
-
-
-def _check_k(k: int) -> None:
-    if not 1 <= k <= MAX_K:
-        raise ValueError(f"k must be from 1 to {MAX_K}, not {k}")
-
-
-def _query_vector(vector: Sequence[float]) -> bytes:
-    try:
-        return encode_vector(vector)
-    except ValueError as error:
-        raise StoreError(f"The query's vector {error}; check what the embedding server answers.") from error
 
 
 def _expired(tier: Tier, now: str) -> Callable[[str | None], Clause]:

@@ -10,10 +10,11 @@ import apsw
 from memory_pipeline.batches import batched_by
 from memory_pipeline.stores.admission import EMBEDDING_MODEL, Admitted
 from memory_pipeline.stores.contract import BulkResult, Refused
+from memory_pipeline.stores.spaces import Space
 from memory_pipeline.stores.sqlite.embeddings import put_vector
 from memory_pipeline.stores.sqlite.rows import put_document, row_ids
 from memory_pipeline.stores.sqlite.schema import Tier
-from memory_pipeline.stores.sqlite.spaces import Space, open_space, read_space
+from memory_pipeline.stores.sqlite.spaces import open_space, read_space
 from memory_pipeline.stores.vectors import dimensions, encode_vector
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def write_documents(
     refused: list[Refused] = []
     for item in batch:
         if isinstance(item, Admitted) and item.vector is not None and item.model is not None:
-            space = space or open_space(connection, tier, meta, Space(item.model, dimensions(item.vector)))
+            space = space or open_space(connection, tier, meta, Space(tier.name, item.model, dimensions(item.vector)))
             item = _fitting(tier, space, item)  # noqa: PLW2901
         if isinstance(item, Refused):
             refused.append(item)
@@ -61,9 +62,8 @@ def write_documents(
 
 
 def _fitting(tier: Tier, space: Space, item: Admitted) -> Admitted | Refused:
-    if item.model != space.model:
-        reason = f"is {item.model}, where vectors of {space.model} are stored"
-        return Refused(item.doc_id, EMBEDDING_MODEL, reason)
+    if item.model is not None and (reason_of_model := space.wrong_model(item.model)):
+        return Refused(item.doc_id, EMBEDDING_MODEL, reason_of_model)
     if item.vector is not None and (reason_of_length := space.wrong_length(item.vector)):
         return Refused(item.doc_id, tier.vector_field, reason_of_length)
     return item
@@ -75,7 +75,7 @@ def write_vectors(
     """Raises EmbeddingMismatch for another model than that of the stored vectors."""
     space = read_space(connection, tier, meta)
     if space is not None:
-        space.check_model(tier, model)
+        space.check_model(model)
     ids = row_ids(connection, tier, list(batch))
     written = unchanged = 0
     refused: list[Refused] = []
@@ -88,7 +88,7 @@ def write_vectors(
         except ValueError as error:
             refused.append(Refused(doc_id, tier.vector_field, str(error)))
             continue
-        space = space or open_space(connection, tier, meta, Space(model, dimensions(raw)))
+        space = space or open_space(connection, tier, meta, Space(tier.name, model, dimensions(raw)))
         if reason := space.wrong_length(raw):
             refused.append(Refused(doc_id, tier.vector_field, reason))
             continue

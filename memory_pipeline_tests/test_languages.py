@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_pipeline.distillation.languages import language_of
+from memory_pipeline.languages import language_of
 
 
 @pytest.mark.parametrize(
