@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from memory_pipeline_tests.sessions.fuzz import SEED
+from memory_pipeline_tests.support.missing import missing
 
-pytest_plugins = ["memory_pipeline_tests.support.models"]
+pytest_plugins = ["memory_pipeline_tests.support.models", "memory_pipeline_tests.support.elasticsearch.fixtures"]
 
 PROJECT = Path(__file__).resolve().parent.parent
 
@@ -23,10 +24,7 @@ def shared_data() -> Path:
     """The folder of session files and labelled sets beside the project (``../shared/data``)."""
     folder = PROJECT.parent / "shared" / "data"
     if not folder.is_dir():
-        reason = f"the shared test data is not at {folder}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing(f"the shared test data is not at {folder}")
     return folder
 
 

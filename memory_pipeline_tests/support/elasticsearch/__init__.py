@@ -1,0 +1,1 @@
+"""A real Elasticsearch for tests: fetched once, started once per test run."""
