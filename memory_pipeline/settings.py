@@ -11,6 +11,7 @@ import platform
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
 from zoneinfo import ZoneInfo
 
 from platformdirs import user_data_path
@@ -140,6 +141,9 @@ class Settings(BaseSettings):
     )
     es_url: str | None = _variable("ES_URL", None, "address of an Elasticsearch server", shown="unset")
     es_api_key: SecretStr | None = _variable("ES_API_KEY", None, "API key for ES_URL", shown="unset")
+    es_admin: SecretStr | None = _variable(
+        "ES_ADMIN", None, "user:password of somebody who may make API keys; only `es setup` uses it", shown="unset"
+    )
     index_prefix: str = _variable(
         "MEMORY_INDEX_PREFIX", "memory", "what index names start with", pattern=r"^[a-z][a-z0-9_-]*$"
     )
@@ -317,6 +321,12 @@ class Settings(BaseSettings):
         return self.data_dir / f"{self.index_prefix}.db"
 
     @property
+    def store_place(self) -> str:
+        """Where the store is or will be, for people."""
+        on_server = self.store_kind == "elasticsearch" and self.es_url is not None
+        return without_credentials(self.es_url or "") if on_server else str(self.store_path)
+
+    @property
     def dagster_home(self) -> Path:
         """Where Dagster keeps its history."""
         return self.dagster_folder or self.data_dir / "dagster"
@@ -325,6 +335,12 @@ class Settings(BaseSettings):
     def zone(self) -> str:
         """The time zone's IANA name."""
         return get_localzone_name() if self.timezone == "local" else self.timezone
+
+
+def without_credentials(url: str) -> str:
+    """The address as people may see it."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def load_settings(*, env_file: Path | str | None = ".env", **overrides: Any) -> Settings:
@@ -380,6 +396,6 @@ def _sentences(error: ValidationError) -> list[str]:
         if not where:
             sentences.append(reason)
             continue
-        given = "" if "key" in where.lower() else f" (it is {str(item['input'])!r})"
+        given = "" if "key" in where.lower() or where == "es_admin" else f" (it is {str(item['input'])!r})"
         sentences.append(f"{names.get(where, where)}: {reason[0].lower()}{reason[1:]}{given}")
     return sentences

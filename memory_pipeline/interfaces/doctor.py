@@ -84,7 +84,7 @@ def _redaction(settings: Settings) -> Finding:
 
 def _store(settings: Settings) -> Finding:
     if not store_exists(settings):
-        return Finding("store", None, f"nothing stored yet; it will be {settings.store_path}")
+        return Finding("store", None, f"nothing stored yet; it will be {settings.store_place}")
     with open_store(settings) as store:
         status = store_status(store, settings.distiller_kind)
     return Finding(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memory_pipeline.errors import StoreError
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings
@@ -19,6 +21,9 @@ from memory_pipeline.stores.contract import (
     Where,
 )
 
+if TYPE_CHECKING:
+    from memory_pipeline.stores.elasticsearch import ElasticsearchStore
+
 __all__ = [
     "MAX_K",
     "BulkResult",
@@ -31,6 +36,7 @@ __all__ = [
     "Range",
     "Refused",
     "Where",
+    "open_elasticsearch_store",
     "open_store",
     "store_exists",
 ]
@@ -41,11 +47,7 @@ def open_store(settings: Settings) -> MemoryStore:
 
     Raises StoreError or InputError with a sentence for people.
     """
-    _only_sqlite(settings)
-    from memory_pipeline.stores.sqlite import SqliteStore  # noqa: PLC0415  the extension modules load only when used
-
-    private_folder(settings.data_dir)
-    store = SqliteStore(settings.store_path, prefix=settings.index_prefix)
+    store = open_elasticsearch_store(settings) if settings.store_kind == "elasticsearch" else _sqlite(settings)
     try:
         store.ensure_indices()
     except BaseException:
@@ -56,7 +58,9 @@ def open_store(settings: Settings) -> MemoryStore:
 
 def store_exists(settings: Settings) -> bool:
     """Whether anything was ever stored, without making a store: commands that only read ask this first."""
-    _only_sqlite(settings)
+    if settings.store_kind == "elasticsearch":
+        with open_elasticsearch_store(settings) as store:
+            return store.exists()
     try:
         return settings.store_path.stat().st_size > 0
     except FileNotFoundError:
@@ -67,10 +71,21 @@ def store_exists(settings: Settings) -> bool:
         ) from None
 
 
-def _only_sqlite(settings: Settings) -> None:
-    if settings.store_kind == "elasticsearch":
-        named = "MEMORY_STORE is elasticsearch" if settings.store else "ES_URL is set"
-        raise StoreError(
-            f"{named}, but the Elasticsearch store is not part of this version yet; set MEMORY_STORE=sqlite to keep "
-            f"memories in {settings.store_path}."
-        )
+# A store's modules load only when it is used: the one needs extensions of SQLite, the other takes its time.
+
+
+def _sqlite(settings: Settings) -> MemoryStore:
+    from memory_pipeline.stores.sqlite import SqliteStore  # noqa: PLC0415
+
+    private_folder(settings.data_dir)
+    return SqliteStore(settings.store_path, prefix=settings.index_prefix)
+
+
+def open_elasticsearch_store(settings: Settings) -> ElasticsearchStore:
+    """The Elasticsearch store that the settings name, not made ready yet. Raises StoreError."""
+    from memory_pipeline.stores.elasticsearch import open_elasticsearch  # noqa: PLC0415
+
+    if settings.es_url is None:
+        raise StoreError("MEMORY_STORE is elasticsearch, but no server is named; set ES_URL.")
+    key = None if settings.es_api_key is None else settings.es_api_key.get_secret_value()
+    return open_elasticsearch(settings.es_url, key, prefix=settings.index_prefix)

@@ -60,13 +60,6 @@ def test_a_wrong_key_is_not_shown(command: CommandLine) -> None:
     assert "the-key-itself" not in command("run", code=1).stderr
 
 
-def test_elasticsearch_is_answered_by_one_sentence_until_it_is_there(command: CommandLine) -> None:
-    SessionWriter(command.sessions).turn("hi", "Hello!")
-    command.env["ES_URL"] = "http://localhost:9200"
-    sentence = one_sentence(command("run", code=1).stderr)
-    assert "MEMORY_STORE=sqlite" in sentence
-
-
 def test_a_data_folder_that_is_a_file_is_named(command: CommandLine, tmp_path: Path) -> None:
     SessionWriter(command.sessions).turn("hi", "Hello!")
     (tmp_path / "occupied").write_text("")

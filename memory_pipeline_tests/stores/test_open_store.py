@@ -49,18 +49,32 @@ def test_the_index_prefix_names_file_and_tables(tmp_path: Path) -> None:
     assert not store_exists(load_settings(env_file=None, data_dir=tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("chosen", "named"),
-    [({"es_url": "http://localhost:9200"}, "ES_URL is set"), ({"store": "elasticsearch"}, "MEMORY_STORE is")],
-)
-def test_elasticsearch_is_said_to_be_missing(tmp_path: Path, chosen: dict[str, str], named: str) -> None:
-    settings = load_settings(env_file=None, data_dir=tmp_path / "data", **chosen)
+def test_elasticsearch_without_a_server_named_is_one_sentence(tmp_path: Path) -> None:
+    settings = load_settings(env_file=None, data_dir=tmp_path / "data", store="elasticsearch")
     for ask in (open_store, store_exists):
-        with pytest.raises(StoreError, match=rf"{named}.*set MEMORY_STORE=sqlite"):
+        with pytest.raises(StoreError, match="set ES_URL"):
             ask(settings)
     assert not settings.data_dir.exists()
-    sqlite = load_settings(env_file=None, data_dir=tmp_path / "data", es_url="http://localhost:9200", store="sqlite")
-    open_store(sqlite).close()
+
+
+def test_sqlite_can_be_chosen_beside_a_server(tmp_path: Path) -> None:
+    settings = load_settings(env_file=None, data_dir=tmp_path / "data", es_url="http://localhost:9200", store="sqlite")
+    with open_store(settings) as store:
+        assert store.location == settings.store_place == str(settings.store_path)
+
+
+def test_elasticsearch_is_opened_where_a_server_is_named(elasticsearch_server: str, tmp_path: Path) -> None:
+    address = elasticsearch_server.replace("http://", "http://ann:pass@")
+    settings = load_settings(env_file=None, data_dir=tmp_path / "data", es_url=address, index_prefix="opened")
+    assert not store_exists(settings)
+    with open_store(settings) as store:
+        assert store.location == settings.store_place == elasticsearch_server
+        store.upsert(RawMessage, [raw(0)])
+    assert store_exists(settings)
+    with open_store(settings) as store:
+        assert store.count(RawMessage) == 1
+        assert store.delete(RawMessage, {"role": "user"}) == 1
+    assert not settings.data_dir.exists()
 
 
 def test_a_data_folder_that_is_a_file_is_one_sentence(tmp_path: Path) -> None:
