@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from memory_pipeline.languages import language_of
 from memory_pipeline.documents import RawMessage, Turn
+from memory_pipeline.languages import language_of
 from memory_pipeline.stores.contract import MemoryStore
 
 MODEL = "recorded-capable-model"

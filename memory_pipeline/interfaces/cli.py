@@ -9,6 +9,7 @@ import errno
 import io
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ app = typer.Typer(
 )
 models_app = typer.Typer(no_args_is_help=True, help="The model files for the llama.cpp that is started here.")
 app.add_typer(models_app, name="models")
+es_app = typer.Typer(no_args_is_help=True, help="What an Elasticsearch cluster has to have for memories.")
+app.add_typer(es_app, name="es")
 
 
 def _path(text: str) -> Path:
@@ -34,6 +37,13 @@ def _path(text: str) -> Path:
     if not text:
         raise typer.BadParameter("an empty name; name a file or a folder")
     return Path(text)
+
+
+class StoreChoice(StrEnum):
+    """The stores by their names in MEMORY_STORE."""
+
+    sqlite = "sqlite"
+    elasticsearch = "elasticsearch"
 
 
 ExamplesIfNone = Annotated[
@@ -194,6 +204,27 @@ def redact(
     redact_files(paths, to=out, as_json=as_json)
 
 
+@app.command("copy")
+def copy_memories(
+    source: Annotated[StoreChoice, typer.Option("--from", help="The store to read.")],
+    target: Annotated[StoreChoice, typer.Option("--to", help="The store to fill; nothing in it is deleted.")],
+) -> None:
+    """Copy all memories from one store into another, and check that they got there."""
+    from memory_pipeline.interfaces.copy import copy as command
+
+    raise typer.Exit(command(source.value, target.value))
+
+
+@app.command()
+def migrate(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
+) -> None:
+    """Bring an Elasticsearch store to the mapping of this version."""
+    from memory_pipeline.interfaces.migrate import migrate as command
+
+    command(dry_run=dry_run)
+
+
 @app.command()
 def doctor() -> None:
     """Try each part and say what to do about what does not work."""
@@ -234,6 +265,18 @@ def models_pull(
     from memory_pipeline.interfaces.models import pull as command
 
     command(chat=chat)
+
+
+@es_app.command("setup")
+def es_setup(
+    project: Annotated[
+        str | None, typer.Option(help="Also a key that reads this project alone, by its path (paid licences).")
+    ] = None,
+) -> None:
+    """API keys with just the rights that are needed: prints what to ask for, or with ES_ADMIN makes them."""
+    from memory_pipeline.interfaces.es import setup as command
+
+    raise typer.Exit(command(project=project))
 
 
 def _knows_examples() -> bool:

@@ -1,0 +1,104 @@
+"""The command line on a secured Elasticsearch, with a key that reaches the indices of its prefix and nothing else."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from memory_pipeline_tests.support.command import CommandLine
+from memory_pipeline_tests.support.dagster_dev import dagster_dev
+from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
+from memory_pipeline_tests.support.elasticsearch.fixtures import Secured
+from memory_pipeline_tests.support.pi_files import SessionWriter
+
+GERMAN = "Die Datenbank des Gewächshauses läuft seit Mai auf PostgreSQL 16, weil `pgvector` dort schon installiert ist."
+
+
+@pytest.fixture
+def team(command: CommandLine, secured_elasticsearch: Secured) -> Iterator[CommandLine]:
+    """The command line with the keys that ``es setup`` makes."""
+    prefix = f"team-{uuid.uuid4().hex[:6]}"
+    command.env |= {"ES_URL": secured_elasticsearch.url, "MEMORY_INDEX_PREFIX": prefix}
+    command.env["ES_ADMIN"] = f"elastic:{secured_elasticsearch.password}"
+    made = command("es", "setup").stdout
+    keys = [line.removeprefix("ES_API_KEY=") for line in made.splitlines() if line.startswith("ES_API_KEY=")]
+    assert len(keys) == 2
+    del command.env["ES_ADMIN"]
+    command.env["ES_API_KEY"] = keys[0]
+    command.env["TEST_READER"] = keys[1]
+    yield command
+    with Elasticsearch(secured_elasticsearch.url, basic_auth=("elastic", secured_elasticsearch.password)) as admin:
+        drop_indices(admin, prefix)
+
+
+def without_key(command: CommandLine) -> None:
+    """The key is in no file of the home."""
+    key = command.env["ES_API_KEY"].encode()
+    assert [path for path in command.home.rglob("*") if path.is_file() and key in path.read_bytes()] == []
+
+
+@pytest.mark.timeout(400)
+def test_the_chain_runs_with_a_key_that_reaches_only_its_prefix(team: CommandLine) -> None:
+    SessionWriter(team.sessions).turn(
+        "Which database do we take?", "We decided on PostgreSQL 16, because `pgvector` is there and the team knows it."
+    )
+    SessionWriter(team.sessions, cwd="/home/ann/src/haus").turn("Welche Datenbank nehmen wir?", GERMAN)
+    assert "nothing stored yet" in team("doctor").stdout
+    team("run")
+    before = team.export()
+    assert {row["language"] for row in team.export("--tier", "summaries")} == {"en", "de"}
+    team("run")
+    assert team.export() == before
+    assert team.status()["vectors"] == 2
+    found = json.loads(team("search", "Gewächshaus Datenbanken", "-k", "1", "--json").stdout)
+    assert "Mai" in found[0]["snippet"]
+    assert "PostgreSQL" in team("show", found[0]["doc_id"]).stdout
+    assert "sound" in team("audit").stdout
+    assert json.loads(team("redact", "--store", "--json").stdout) == {"sessions": 2, "repaired": {}}
+    team("hide", found[0]["doc_id"])
+    assert team("search", "Gewächshaus", "--json").stdout.count("Gewächshaus") == 0
+    assert "All indices" in team("migrate").stdout
+    assert "holds all that" in team("copy", "--from", "elasticsearch", "--to", "sqlite").stdout
+    assert "holds all that" in team("copy", "--from", "sqlite", "--to", "elasticsearch").stdout
+    assert team.status()["location"] == team.env["ES_URL"]
+    without_key(team)
+    team.env["ES_API_KEY"] = team.env["TEST_READER"]
+    assert json.loads(team("search", "database", "--json").stdout)
+    SessionWriter(team.sessions, cwd="/home/ann/src/new").turn("And the port?", "Port 8443 is free since May.")
+    assert "may not do this" in team("run", code=1).stderr
+    team.env["ES_API_KEY"] = "d3Jvbmc6a2V5"
+    refused = team("search", "database", code=1).stderr
+    assert "ES_API_KEY" in refused
+    assert "d3Jvbmc6a2V5" not in refused
+
+
+@pytest.mark.timeout(400)
+def test_dagster_dev_materializes_into_elasticsearch(team: CommandLine, tmp_path: Path) -> None:
+    team.env["MEMORY_SETTLE_SECONDS"] = "100000"
+    new = SessionWriter(team.sessions).turn(
+        "Which port is free?", "Port 8443 is free; `caddy` now listens there instead of 443, because of the proxy."
+    )
+    with dagster_dev(team) as dev:
+        dev.add_partition(new.session_id)
+        assert dev.wait_for(dev.launch("index_sessions", new.session_id)) == "SUCCESS"
+        assert dev.metadata("memory_raw", new.session_id)["written"] == 2
+        run_id = dev.wait_for_run("enrich_sessions", seconds=120)
+        assert dev.wait_for(run_id) == "SUCCESS"
+        assert dev.metadata("summary_embeddings", new.session_id)["embedded"] == 1
+    assert team.status()["vectors"] == 1
+    without_key(team)
+
+
+def test_setup_without_an_admin_prints_what_to_paste(command: CommandLine) -> None:
+    shown = command("es", "setup", "--project", "/home/ann/src/app").stdout
+    bodies = [json.loads("{" + part.split("{", 1)[1].split("\n\n")[0]) for part in shown.split("POST ")[1:]]
+    assert [body["name"].rpartition("-")[0] or body["name"] for body in bodies][:2] == ["memory", "memory"]
+    assert "paid licence" in shown
+    for body in bodies:
+        [role] = body["role_descriptors"].values()
+        assert [index["names"] for index in role["indices"]] == [["memory-*"]]
