@@ -21,8 +21,11 @@ _AROUND = b"\"'`,;()<>[]{}|=:&?.!*"
 
 
 def mark(key: bytes, written: str, value: bytes) -> str:
-    """Of a value that is written as the token ``written``: ``kind:xxxxxx:`` and a keyed hash of 16 hex digits."""
-    return f"{written[len('[redacted:') : -1]}:{_hash(key, value)}"
+    """Of a value that is written as the token ``written``: ``kind:xxxxxx:bytes:hash``, a keyed hash of 16 hex digits.
+
+    Without the length every piece of every text would have to be hashed.
+    """
+    return f"{written[len('[redacted:') : -1]}:{len(value)}:{_hash(key, value)}"
 
 
 class Marks:
@@ -31,34 +34,37 @@ class Marks:
     def __init__(self, marks: Collection[str], key: bytes) -> None:
         self._key = key
         self._written: dict[str, str] = {}
+        self._lengths: set[int] = set()
         for known in marks:
-            name, _, hashed = known.rpartition(":")
+            name, length, hashed = known.rsplit(":", 2)
             self._written[hashed] = f"[redacted:{name}]"
+            self._lengths.add(int(length))
 
     def __bool__(self) -> bool:
         return bool(self._written)
 
     def find(self, data: bytes) -> dict[bytes, str]:
         """Marked values that stand in ``data`` → the tokens that they are written as."""
-        found: dict[bytes, str] = {}
-        for word in set(_RUN.findall(data)):
-            for value in _candidates(word):
-                if is_distinctive(value) and (written := self._written.get(_hash(self._key, value))) is not None:
-                    found[value] = written
-        return found
+        values = {value for word in set(_RUN.findall(data)) for value in _candidates(word, self._lengths)}
+        hashed = ((value, self._written.get(_hash(self._key, value))) for value in values if is_distinctive(value))
+        return {value: written for value, written in hashed if written is not None}
 
 
-def _candidates(word: bytes) -> Iterator[bytes]:
-    """What in a word may be a value: all of it, without the signs around it, and its pieces, joined ones too."""
+def _candidates(word: bytes, lengths: Collection[int]) -> Iterator[bytes]:
+    """What in a word may be a value of one of these lengths: all of it, without the signs around it, and its pieces,
+    joined ones too.
+    """
+    if len(word) < min(lengths):
+        return
     bare = word.strip(_AROUND)
-    yield word
-    yield bare
+    yield from (whole for whole in (word, bare) if len(whole) in lengths)
     borders = list(_BORDER.finditer(bare))
     starts = [0, *(border.end() for border in borders)]
     ends = [*(border.start() for border in borders), len(bare)]
     for first, start in enumerate(starts if borders else ()):
         for end in ends[first : first + _JOINED]:
-            yield bare[start:end]
+            if end - start in lengths:
+                yield bare[start:end]
 
 
 def _hash(key: bytes, value: bytes) -> str:
