@@ -14,7 +14,7 @@ from memory_pipeline.ingestion.distilling import distil_session, embed_session
 from memory_pipeline.ingestion.indexing import build_turns, ingest_messages, record_session
 from memory_pipeline.ingestion.redoing import redone_unasked
 from memory_pipeline.orchestration.partitions import SESSION_FILES
-from memory_pipeline.orchestration.reporting import Metadata, Reporter, for_each_session
+from memory_pipeline.orchestration.reporting import Metadata, Reporter, for_each_session, outages_told
 from memory_pipeline.orchestration.resources import LlamaCpp, SessionLogs, Store
 from memory_pipeline.sessions import READER_VERSION
 from memory_pipeline.settings import load_settings
@@ -39,7 +39,7 @@ def raw_sessions(
 ) -> dg.MaterializeResult[None]:
     """A session file as it was found: header, counts, problems by line, fingerprint of its content."""
     catalog = logs.catalog()
-    with store.open() as opened:
+    with outages_told(context), store.open() as opened:
 
         def work(key: str) -> Metadata:
             file = catalog.find(key, opened)
@@ -73,7 +73,7 @@ def memory_raw(
 ) -> dg.MaterializeResult[None]:
     """Every message of the session, redacted: the source of truth that all other tiers are built from."""
     catalog = logs.catalog()
-    with store.open() as opened:
+    with outages_told(context), store.open() as opened:
 
         def work(key: str) -> Metadata:
             file = catalog.recorded(key, opened)
@@ -101,7 +101,7 @@ def turn_groups(
 ) -> dg.MaterializeResult[None]:
     """The session's turns as readable transcripts, searchable by keyword from here on."""
     progress = reporter.progress(context)
-    with store.open() as opened:
+    with outages_told(context), store.open() as opened:
 
         def work(key: str) -> Metadata:
             done = build_turns(key, store=opened)
@@ -130,7 +130,7 @@ def memory_summaries(
 ) -> dg.MaterializeResult[None]:
     """What is worth keeping of each turn, citing the messages it rests on. Turns that are done are never redone."""
     progress, budget = reporter.progress(context), reporter.budget(context)
-    with store.open() as opened, llama.engine() as engine:
+    with outages_told(context), store.open() as opened, llama.engine() as engine:
         if budget.redo is None:
             budget.redo = frozenset(redone_unasked(opened, load_settings()))
 
@@ -166,7 +166,7 @@ def summary_embeddings(
 ) -> dg.MaterializeResult[None]:
     """The vector of each memory, so that it is found by its meaning too."""
     progress = reporter.progress(context)
-    with store.open() as opened, llama.embedder() as embedder:
+    with outages_told(context), store.open() as opened, llama.embedder() as embedder:
 
         def work(key: str) -> Metadata:
             done = embed_session(key, store=opened, embedder=embedder, progress=progress)

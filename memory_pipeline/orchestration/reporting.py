@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Protocol
 
 import dagster as dg
@@ -72,7 +73,8 @@ def for_each_session(
 ) -> dg.MaterializeResult[None]:
     """Do ``work`` for every key of the run and attach what it returns to that key's materialization.
 
-    A session that can't be read fails a run of its own, but of a batch only itself. An outage ends the run.
+    A session that can't be read fails a run of its own, but of a batch only itself. An outage ends the run, as
+    ``outages_told`` around the whole step has it.
     """
     keys = list(reversed(context.partition_keys) if newest_first else context.partition_keys)
     if not keys:
@@ -91,10 +93,8 @@ def for_each_session(
                 raise dg.Failure(str(error), metadata={CONTAINED: True}, allow_retries=False) from None
             progress.note(str(error))
             counts = {"problems": 1, "problem": str(error)}
-        except MemoryPipelineError as error:
-            if _worth_a_retry(error, context):
-                raise dg.RetryRequested(max_retries=1, seconds_to_wait=RETRY_SECONDS) from error
-            raise dg.Failure(str(error), allow_retries=False) from None
+        except MemoryPipelineError:
+            raise
         except Exception as error:  # a fault of ours costs this session, and is named
             sentence = (
                 f"Session {key}: {type(error).__name__} in {context.asset_key.to_user_string()}; please report it"
@@ -106,6 +106,17 @@ def for_each_session(
         seconds = round(time.perf_counter() - started, 3)
         context.add_asset_metadata({**counts, "seconds": seconds}, partition_key=key)
     return dg.MaterializeResult()
+
+
+@contextmanager
+def outages_told(context: dg.AssetExecutionContext) -> Iterator[None]:
+    """Around a step, from the opening of its store and models on: what ends it is one sentence, or tried once more."""
+    try:
+        yield
+    except MemoryPipelineError as error:
+        if _worth_a_retry(error, context):
+            raise dg.RetryRequested(max_retries=1, seconds_to_wait=RETRY_SECONDS) from error
+        raise dg.Failure(str(error), allow_retries=False) from None
 
 
 def _worth_a_retry(error: MemoryPipelineError, context: dg.AssetExecutionContext) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from memory_pipeline.errors import InputError
+from memory_pipeline.errors import InputError, StoreError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import failed_sessions, plan_index, stretches, waiting_sessions
 from memory_pipeline.ingestion.redoing import redone_unasked
@@ -30,11 +30,11 @@ ZONE = load_settings().zone
 def nightly_index(context: dg.ScheduleEvaluationContext, store: Store) -> Iterator[dg.RunRequest | dg.SkipReason]:
     try:
         files = Catalog(load_settings()).discovery.files
-    except InputError as error:
+        with store.open() as opened:
+            due = [file.session_id for file in plan_index(files, opened).due]
+    except (InputError, StoreError) as error:
         yield dg.SkipReason(str(error))
         return
-    with store.open() as opened:
-        due = [file.session_id for file in plan_index(files, opened).due]
     order = add_keys(context.instance, due)
     yield from _requests(context, stretches(due, order, INDEX_BATCH), "every session file is indexed as it stands")
 
@@ -52,13 +52,17 @@ def nightly_enrich(context: dg.ScheduleEvaluationContext, store: Store) -> Itera
         return
     settings = load_settings()
     failed: set[str] = set()
-    if store_exists(settings):
-        with store.open() as opened:
-            redo = redone_unasked(opened, settings)
-            fresh = waiting_sessions(opened, redo=redo, fresh_only=True).sessions
-            failed.update(failed_sessions(opened))
-        # A run that found no model at all leaves its turns fresh, and the sensor does not ask for them again.
-        failed |= set(fresh) - set(not_tried_since_change(context.instance, fresh))
+    try:
+        if store_exists(settings):
+            with store.open() as opened:
+                redo = redone_unasked(opened, settings)
+                fresh = waiting_sessions(opened, redo=redo, fresh_only=True).sessions
+                failed.update(failed_sessions(opened))
+            # A run that found no model at all leaves its turns fresh, and the sensor does not ask for them again.
+            failed |= set(fresh) - set(not_tried_since_change(context.instance, fresh))
+    except StoreError as error:
+        yield dg.SkipReason(str(error))
+        return
     found = stretches(failed, known_keys(context.instance), ENRICH_BATCH)
     yield from _requests(context, found[-RETRIES_A_NIGHT:], "nothing failed")
 

@@ -81,9 +81,9 @@ def enrich_sensor(context: dg.SensorEvaluationContext, store: Store) -> dg.RunRe
     if instance.get_runs(filters=dg.RunsFilter(job_name=ENRICH_JOB, statuses=ALIVE), limit=1):
         return dg.SkipReason("an enrich run is at work")
     settings = load_settings()
-    if not store_exists(settings):
-        return dg.SkipReason("nothing is indexed yet")
     try:
+        if not store_exists(settings):
+            return dg.SkipReason("nothing is indexed yet")
         with store.open() as opened:
             redo = redone_unasked(opened, settings)
             waiting = waiting_sessions(opened, redo=redo, fresh_only=True).sessions
