@@ -183,7 +183,7 @@ def _manifest(file: SessionFile) -> SessionManifest:
         doc_id=file.session_id, path=str(file.path), format="pi-v3", header=Header(), cwd="/p", project="/p",
         origin="bench", started_at=_time(0), ended_at=_time(0), entries=1, messages=1, turns=1, branches=1,
         size=file.size, mtime_ns=file.mtime_ns, reader_version=READER_VERSION,
-        content_sha256="0", indexed_sha256="0", grouped_sha256="0",
+        content_sha256="0", indexed_sha256="0", grouped_sha256="0", rules_version="0",
     )  # fmt: skip
 
 

@@ -272,7 +272,7 @@ def _carried_over(stored: SessionManifest, new: SessionManifest) -> dict[str, ob
 
 
 def _is_ingested(manifest: SessionManifest) -> bool:
-    return manifest.indexed_sha256 == manifest.content_sha256
+    return manifest.indexed_sha256 == manifest.content_sha256 and manifest.rules_version is not None
 
 
 def _history_problems(kept: int, lost: int) -> list[Problem]:

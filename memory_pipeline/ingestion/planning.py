@@ -55,6 +55,7 @@ def is_current(manifest: SessionManifest, file: SessionFile) -> bool:
     return (
         manifest.quarantine is None
         and manifest.reader_version == READER_VERSION
+        and manifest.rules_version is not None  # else it was read before secrets were marked
         and same_file(manifest, file)
         and manifest.content_sha256 == manifest.indexed_sha256 == manifest.grouped_sha256
     )

@@ -102,7 +102,7 @@ def repair_session(session_id: str, redact: Redact, *, store: MemoryStore) -> in
     changed = 0
     turns: set[str] = set()
     telling: list[tuple[Document, Document]] = []
-    grouped = _grouped_as(session_id, store)
+    grouped, stopped = _grouped_as(session_id, store)
     for batch in _batches(_everything(session_id, store)):
         for old, new, tells in zip(batch, *_redacted(batch, redact), strict=True):
             if new == old:
@@ -121,14 +121,19 @@ def repair_session(session_id: str, redact: Redact, *, store: MemoryStore) -> in
         if isinstance(new, SessionManifest) and turns:
             new = new.model_copy(update={"grouped_sha256": None})  # noqa: PLW2901
         _replace(old, new, store)
-    if turns:
+    if turns or stopped:
         group_session(session_id, store=store, repaired=turns)
         _set_grouped(session_id, grouped, store)
     return changed
 
 
-def _grouped_as(session_id: str, store: MemoryStore) -> str | None:
-    return next((manifest.grouped_sha256 for manifest in store.get(SessionManifest, [session_id])), None)
+def _grouped_as(session_id: str, store: MemoryStore) -> tuple[str | None, bool]:
+    """What its turns are built from, and whether an earlier repair was stopped before it had grouped them again."""
+    for manifest in store.get(SessionManifest, [session_id]):
+        if manifest.grouped_sha256 is None and manifest.indexed_sha256 == manifest.content_sha256:
+            return manifest.indexed_sha256, True
+        return manifest.grouped_sha256, False
+    return None, False
 
 
 def _set_grouped(session_id: str, sha256: str | None, store: MemoryStore) -> None:

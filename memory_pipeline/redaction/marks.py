@@ -14,7 +14,7 @@ from memory_pipeline.redaction.literals import is_distinctive
 
 _HASH = 8  # bytes
 _RUN = re.compile(rb"[!-~\x80-\xff]{6,}")
-_BORDER = re.compile(rb"\\[nrtbf\"\\]|[\"'`,;()<>\[\]{}|=:&?@/]")
+_BORDER = re.compile(rb"\\[nrtbf\"\\]|[\x80-\xff]+|[^0-9A-Za-z\x80-\xff]")
 _JOINED = 6
 """Pieces between borders that a value may consist of: a password can hold such signs itself."""
 _AROUND = b"\"'`,;()<>[]{}|=:&?.!*"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_pipeline.documents import SessionManifest, Summary
+from memory_pipeline.documents import RawMessage, SessionManifest, Summary
 from memory_pipeline.ingestion.families import families, relatives
 from memory_pipeline.ingestion.indexing import record_session, require_manifest
 from memory_pipeline.ingestion.repairing import repair_store
@@ -77,6 +77,43 @@ def test_a_family_comes_to_the_same_in_any_order(settings: Settings, redactor: R
                 Indexer(own, store, redactor)(paths[number])
             ends.add("\n".join(sorted(everything(store).splitlines())))
     assert len(ends) == 1
+
+
+@pytest.mark.parametrize("order", list(permutations(FILES)))
+@pytest.mark.parametrize("called", ["id", "file"])
+def test_a_parent_may_be_called_by_its_id_or_by_a_name_of_its_own(
+    called: str, order: tuple[int, ...], index: Indexer
+) -> None:
+    folder = index.settings.sessions_dir
+    assert folder is not None
+    folder.mkdir(exist_ok=True)
+    for number in order:
+        parent = {2: 1, 3: 2}.get(number)
+        head_row = dict(FILES[number][0])
+        if parent is not None:
+            head_row["parentSession"] = name(parent)[-36:] if called == "id" else f"/home/ann/work{parent}.jsonl"
+        path = folder / f"work{number}.jsonl"
+        path.write_bytes(encode(head_row, *FILES[number][1:]))
+        index(path)
+    assert PASSWORD not in everything(index.store)
+    assert sum(turn.copy_of is not None for turn in index.turns()) == 2
+    assert len(families(index.store)) == 1
+
+
+def test_a_store_from_before_secrets_were_marked_is_read_again_once(index: Indexer) -> None:
+    paths = {number: put(index.settings, number) for number in FILES}
+    index(paths[1])
+    fork = index(paths[2]).manifest
+    store = index.store
+    for number in (1, 2):  # as they were stored then: the parent with the bare value, no marks
+        manifest = require_manifest(store, name(number))
+        store.upsert(SessionManifest, [manifest.model_copy(update={"secrets": [], "rules_version": None})])
+    bare = [m for m in store.scan(RawMessage, {"session_id": name(1)}) if "[redacted:" in m.content]
+    store.upsert(RawMessage, [m.model_copy(update={"content": f"it is {PASSWORD}"}) for m in bare[:1]])
+    for number in (1, 2):
+        index(paths[number])
+    assert PASSWORD not in everything(store)
+    assert require_manifest(store, name(2)).secrets == fork.secrets
 
 
 def test_sessions_of_no_common_descent_are_no_family(index: Indexer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -68,3 +69,16 @@ def test_a_password_is_shown_with_its_name(name: str) -> None:
 @pytest.mark.parametrize("line", [b"", b"text", b"[1, 2", b'"a string"', b"{'a': 1}", b"\xff{}"])
 def test_what_is_no_object_or_list_is_no_json_here(line: bytes) -> None:
     assert json_strings(line) is None
+
+
+def test_a_long_string_takes_little_more_than_itself() -> None:
+    line = b'{"a": "' + b"x" * 20_000_000 + b'\\n", "b": "old"}'
+    tracemalloc.start()
+    try:
+        strings = json_strings(line)
+        assert strings is not None
+        assert len(strings) == 4
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * len(line), "a regular expression that can go back takes 200 times as much"

@@ -116,6 +116,7 @@ def test_names_and_stored_text_are_redacted_with_what_is_known(redactor: Redacto
         "--pass:{}",
         "/srv/{}/x",
         "a\n{}",
+        *("„{}“", "—{}—", "_{}_", "${}!", "~{}~", "{}…", "{}。", "{}%", "A+{}+B", "-{}-", "{}’s"),
     ],
 )
 def test_a_secret_is_known_again_by_its_mark(around: str, redactor: Redactor) -> None:
