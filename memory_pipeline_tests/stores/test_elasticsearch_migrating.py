@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -126,3 +127,24 @@ def test_a_migration_that_was_stopped_begins_anew(
         store.migrate(lambda alias: None)
         store.ensure_indices()
         assert store.count(RawMessage) == 250
+
+
+@pytest.mark.usefixtures("older")
+def test_the_old_index_stays_where_the_new_one_lacks_documents(
+    elasticsearch_server: str, admin: Elasticsearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    everything = indices.Indices._everything
+
+    def lacking(self: indices.Indices, concrete: str) -> Iterator[tuple[str, dict[str, object]]]:
+        yield from islice(everything(self, concrete), 1, None)
+
+    with monkeypatch.context() as patched, opened(elasticsearch_server) as store:
+        patched.setattr(indices.Indices, "_everything", lacking)
+        with pytest.raises(StoreError, match="249 of the 250 documents"):
+            store.migrate(lambda alias: None)
+    assert admin.count(index=f"{PREFIX}-raw")["count"] == 250
+    with opened(elasticsearch_server) as store:
+        store.migrate(lambda alias: None)
+        store.ensure_indices()
+        assert store.upsert(RawMessage, [raw(250)]).written == 1
+        assert store.count(RawMessage) == 251

@@ -114,16 +114,26 @@ class Indices:
         self._server(client.indices.refresh, index=index.concrete)
         try:
             self._copy(index, following, change)
+            self._server(client.indices.refresh, index=following)
+            self._check_whole(index, following)
         except BaseException:
             self._block(index.concrete, False)
             raise
-        self._server(client.indices.refresh, index=following)
         moved: list[dict[str, Any]] = [
             {"add": {"index": following, "alias": index.alias, "is_write_index": True}},
             {"remove_index": {"index": index.concrete}},
         ]
         self._server(client.indices.update_aliases, actions=moved)
         del self._found[kind]
+
+    def _check_whole(self, index: Index, following: str) -> None:
+        """The old index is removed next: never for one that another machine's rebuild made anew meanwhile."""
+        held, filled = (self._server(self._server.client.count, index=name) for name in (index.concrete, following))
+        if filled["count"] != held["count"]:
+            raise StoreError(
+                f"{following} at {self._server.place} holds {filled['count']} of the {held['count']} documents of "
+                f"{index.concrete}, which stays; see that nobody else migrates or re-embeds, then run again."
+            )
 
     def _map(self, concrete: str, field: str, mapped: Mapping[str, Any]) -> None:
         self._server(self._server.client.indices.put_mapping, index=concrete, properties={field: dict(mapped)})
