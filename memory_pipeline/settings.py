@@ -22,7 +22,7 @@ from tzlocal import get_localzone_name
 from memory_pipeline.errors import SettingsError
 
 StoreName = Literal["sqlite", "elasticsearch"]
-EmbeddingsName = Literal["embedded", "llama"]
+EmbeddingsName = Literal["embedded", "llama", "elasticsearch"]
 DistillerName = Literal["llm", "extractive"]
 Paths = Annotated[tuple[Path, ...], NoDecode]
 Names = Annotated[tuple[str, ...], NoDecode]
@@ -144,6 +144,18 @@ class Settings(BaseSettings):
     es_admin: SecretStr | None = _variable(
         "ES_ADMIN", None, "user:password of somebody who may make API keys; only `es setup` uses it", shown="unset"
     )
+    es_inference_id: str = _variable(
+        "ES_INFERENCE_ID",
+        "memory-embeddings",
+        "inference endpoint of the cluster that makes the vectors, with MEMORY_EMBEDDINGS=elasticsearch",
+        min_length=1,
+    )
+    es_inference_key: SecretStr | None = _variable(
+        "ES_INFERENCE_KEY",
+        None,
+        "key of the service behind the inference endpoint; only `es setup --endpoint` uses it",
+        shown="unset",
+    )
     index_prefix: str = _variable(
         "MEMORY_INDEX_PREFIX", "memory", "what index names start with", pattern=r"^[a-z][a-z0-9_-]*$"
     )
@@ -224,7 +236,9 @@ class Settings(BaseSettings):
 
     # Embeddings
     embeddings: EmbeddingsName = _variable(
-        "MEMORY_EMBEDDINGS", "embedded", "what embeds: embedded (llama.cpp, started here) or llama (a server)"
+        "MEMORY_EMBEDDINGS",
+        "embedded",
+        "what embeds: embedded (llama.cpp, started here), llama (a server) or elasticsearch (its inference endpoint)",
     )
     embeddings_url: str | None = _variable(
         "MEMORY_EMBEDDINGS_URL", None, "address of the embedding server, with or without /v1", shown="LLAMA_URL"
@@ -235,7 +249,7 @@ class Settings(BaseSettings):
     embeddings_dims: int | None = _variable(
         "MEMORY_EMBEDDINGS_DIMS",
         None,
-        "length of the vectors; a server that sends others is refused",
+        "length of the vectors; longer ones are cut (Matryoshka), so name fewer only for a model that allows it",
         shown="what it sends",
         ge=1,
     )
@@ -300,6 +314,12 @@ class Settings(BaseSettings):
     def _llm_needs_a_model(self) -> Self:
         if self.distiller == "llm" and not (self.llama_url or self.chat_gguf):
             raise ValueError("MEMORY_DISTILLER: is llm, but no model is named; set LLAMA_URL or MEMORY_CHAT_GGUF")
+        return self
+
+    @model_validator(mode="after")
+    def _elasticsearch_embeds_its_own(self) -> Self:
+        if self.embeddings == "elasticsearch" and (self.store_kind != "elasticsearch" or self.es_url is None):
+            raise ValueError("MEMORY_EMBEDDINGS: is elasticsearch, but memories are not kept there; set ES_URL")
         return self
 
     @cached_property

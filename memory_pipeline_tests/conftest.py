@@ -10,7 +10,11 @@ import pytest
 from memory_pipeline_tests.sessions.fuzz import SEED
 from memory_pipeline_tests.support.missing import missing
 
-pytest_plugins = ["memory_pipeline_tests.support.models", "memory_pipeline_tests.support.elasticsearch.fixtures"]
+pytest_plugins = [
+    "memory_pipeline_tests.support.models",
+    "memory_pipeline_tests.support.embedding_server",
+    "memory_pipeline_tests.support.elasticsearch.fixtures",
+]
 
 PROJECT = Path(__file__).resolve().parent.parent
 

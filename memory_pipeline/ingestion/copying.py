@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from memory_pipeline.documents import DOCUMENTS, Document, Meta
-from memory_pipeline.stores.admission import canonical_json
-from memory_pipeline.stores.contract import MemoryStore, Refused
+from memory_pipeline.stores.admission import EMBEDDING_MODEL, canonical_json
+from memory_pipeline.stores.contract import MemoryStore, Refused, SelfEmbedding
 
 _NOTE = "embedding:"
 """Whose vectors a store holds is noted by the store itself."""
@@ -41,14 +41,16 @@ class Copied:
 def copy_store(source: MemoryStore, target: MemoryStore, watch: Callable[[int], None]) -> list[Copied]:
     """Copy every tier, vectors included; ``watch`` gets the number of documents done, now and then.
 
-    Vectors of another model than the target holds are refused with their documents.
+    Vectors of another model than the target holds are refused with their documents. A target that makes its own
+    vectors gets none: the next run has it make them.
     """
+    vectors = not isinstance(target, SelfEmbedding)
     found: list[Copied] = []
     for kind in DOCUMENTS:
         copied = Copied(kind.index)
 
         def counted(copied: Copied = copied, kind: type[Document] = kind) -> Iterator[Document]:
-            for document in _documents(source, kind):
+            for document in _documents(source, kind, vectors):
                 copied.documents += 1
                 watch(1)
                 yield document
@@ -56,16 +58,18 @@ def copy_store(source: MemoryStore, target: MemoryStore, watch: Callable[[int], 
         result = target.upsert(kind, counted())
         copied.written, copied.refused = result.written, list(result.refused)
         target.refresh()
-        _compare(copied, _documents(source, kind), _documents(target, kind))
+        _compare(copied, _documents(source, kind, vectors), _documents(target, kind, vectors))
         found.append(copied)
     return found
 
 
-def _documents(store: MemoryStore, kind: type[Document]) -> Iterator[Document]:
-    """By id, with their vectors."""
-    for document in store.scan(kind, vectors=True):
-        if kind is not Meta or not document.doc_id.startswith(_NOTE):
-            yield document
+def _documents(store: MemoryStore, kind: type[Document], vectors: bool) -> Iterator[Document]:
+    """By id, with or without their vectors."""
+    for document in store.scan(kind, vectors=vectors):
+        if kind is Meta and document.doc_id.startswith(_NOTE):
+            continue
+        without_model = kind.vector_field is not None and not vectors
+        yield document.model_copy(update={EMBEDDING_MODEL: None}) if without_model else document
 
 
 def _compare(copied: Copied, wanted: Iterator[Document], there: Iterator[Document]) -> None:

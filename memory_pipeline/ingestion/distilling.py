@@ -18,7 +18,7 @@ from memory_pipeline.ingestion.copies import settle_copies
 from memory_pipeline.ingestion.progress import Budget, Failed, Progress
 from memory_pipeline.ingestion.remembering import remember
 from memory_pipeline.models.contract import Embedder
-from memory_pipeline.stores.contract import MemoryStore
+from memory_pipeline.stores.contract import MemoryStore, SelfEmbedding
 
 OUTAGES_IN_A_ROW = 3  # then the server is taken to be down, and the rest is left for next time
 EMBEDDING_BATCH = 64
@@ -169,10 +169,14 @@ def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, pr
     waiting = store.scan(Summary, {"source_refs.session_id": session_id, "embedding_model": None}, order=("doc_id",))
     for batch in batched(list(waiting), EMBEDDING_BATCH):
         started = time.perf_counter()
-        vectors = embedder.embed([text_to_embed(summary) for summary in batch])
-        done.seconds += time.perf_counter() - started
-        ids = (summary.doc_id for summary in batch)
-        result = store.put_vectors(Summary, dict(zip(ids, vectors, strict=True)), model=embedder.model)
+        texts = {summary.doc_id: text_to_embed(summary) for summary in batch}
+        if isinstance(store, SelfEmbedding):
+            result = store.put_texts(Summary, texts, model=embedder.model, dimensions=embedder.dimensions)
+            done.seconds += time.perf_counter() - started
+        else:
+            vectors = embedder.embed(list(texts.values()))
+            done.seconds += time.perf_counter() - started
+            result = store.put_vectors(Summary, dict(zip(texts, vectors, strict=True)), model=embedder.model)
         done.memories += result.written
         for refused in result.refused:
             if refused.field == Summary.vector_field:  # a memory that is gone by now needs none

@@ -46,6 +46,14 @@ class StoreChoice(StrEnum):
     elasticsearch = "elasticsearch"
 
 
+class ServiceChoice(StrEnum):
+    """Services behind an inference endpoint, by Elasticsearch's names."""
+
+    jinaai = "jinaai"
+    elastic = "elastic"
+    openai = "openai"
+
+
 ExamplesIfNone = Annotated[
     Path | None, typer.Option(help="Where you have no sessions: these, kept apart from yours.", hidden=True)
 ]
@@ -272,11 +280,22 @@ def es_setup(
     project: Annotated[
         str | None, typer.Option(help="Also a key that reads this project alone, by its path (paid licences).")
     ] = None,
+    endpoint: Annotated[
+        ServiceChoice | None,
+        typer.Option(help="Not keys, but the inference endpoint ES_INFERENCE_ID at a service."),
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Address of the service, as the cluster reaches it.")] = None,
+    model: Annotated[str | None, typer.Option(help="The service's model.", show_default="a Jina v5")] = None,
 ) -> None:
     """API keys with just the rights that are needed: prints what to ask for, or with ES_ADMIN makes them."""
-    from memory_pipeline.interfaces.es import setup as command
+    from memory_pipeline.interfaces import es
 
-    raise typer.Exit(command(project=project))
+    if endpoint is not None:
+        es.set_up_endpoint(endpoint.value, url=url, model=model)
+        return
+    if url is not None or model is not None:
+        raise typer.BadParameter("--url and --model are for --endpoint")
+    raise typer.Exit(es.set_up_keys(project=project))
 
 
 def _knows_examples() -> bool:

@@ -9,9 +9,9 @@ from memory_pipeline.documents import DOCUMENTS
 from memory_pipeline.errors import InputError
 from memory_pipeline.ingestion.copying import Copied, copy_store
 from memory_pipeline.interfaces.locking import only_run
-from memory_pipeline.interfaces.terminal import err, out
+from memory_pipeline.interfaces.terminal import command_name, err, out
 from memory_pipeline.settings import StoreName, load_settings
-from memory_pipeline.stores import open_store, store_exists
+from memory_pipeline.stores import SelfEmbedding, open_store, store_exists
 
 
 def copy(source: StoreName, target: StoreName) -> int:
@@ -34,6 +34,8 @@ def copy(source: StoreName, target: StoreName) -> int:
                 err.print(f"{one.index}: {refused.doc_id} was refused: {refused.field} {refused.reason}", markup=False)
         if all(one.is_equal for one in copied):
             out.print(f"{new.location} holds all that {old.location} holds.", markup=False, soft_wrap=True)
+            if isinstance(new, SelfEmbedding):
+                out.print(f"It makes its own vectors: the next {command_name()} run has it make what is missing.")
             return 0
     err.print("The two stores are not equal; nothing was deleted. Look at what was refused, then run this again.")
     return 1

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 from rich.markup import escape
 
+from memory_pipeline.embedders import open_embedder
 from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.status import store_status
 from memory_pipeline.interfaces.terminal import out, size, without_credentials
-from memory_pipeline.models import open_chat, open_embedder, probe_server, same_model
+from memory_pipeline.models import open_chat, probe_server, same_model
 from memory_pipeline.models.contract import Abilities, ChatModel
 from memory_pipeline.models.installed import verify
 from memory_pipeline.private import private_folder

@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from memory_pipeline.documents import FINISHED, Summary
+from memory_pipeline.embedders import open_embedder
 from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
 from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
@@ -31,7 +32,7 @@ from memory_pipeline.interfaces.terminal import (
     progress_bars,
     without_credentials,
 )
-from memory_pipeline.models import open_chat, open_embedder
+from memory_pipeline.models import open_chat
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
 

@@ -7,9 +7,9 @@ from contextlib import ExitStack, closing
 
 from rich.markup import escape
 
+from memory_pipeline.embedders import open_embedder
 from memory_pipeline.errors import ModelError
 from memory_pipeline.interfaces.terminal import command_name, err, out
-from memory_pipeline.models import open_embedder
 from memory_pipeline.retrieval import Found
 from memory_pipeline.retrieval import search as search_store
 from memory_pipeline.settings import load_settings

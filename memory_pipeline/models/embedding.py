@@ -25,8 +25,9 @@ _BLANK = "."
 class EmbeddingClient:
     """An :class:`~memory_pipeline.models.contract.Embedder` over one connection.
 
-    ``find_model`` gives the id to ask for, and is called at first use. ``dimensions``, where given, is what every
-    vector must have; else the first answer decides.
+    ``find_model`` gives the id to ask for, and is called at first use. ``dimensions``, where given, is how many
+    numbers of each vector are kept, at unit length again (Matryoshka representations, Kusupati et al. 2022); else the
+    first answer decides what every vector must have.
     """
 
     def __init__(self, connection: Connection, find_model: Callable[[], str], *, dimensions: int | None = None) -> None:
@@ -91,23 +92,23 @@ class EmbeddingClient:
     def _vectors(self, reply: Any, count: int) -> list[list[float]]:
         try:
             by_index = {entry["index"]: entry["embedding"] for entry in reply["data"]}
-            vectors = [_of_unit_length(by_index[index]) for index in range(count)]
+            vectors = [self._kept(by_index[index]) for index in range(count)]
         except (LookupError, TypeError):
             raise ModelAnswerError(f"{self._connection.url} answered with something that is no embedding.") from None
         except ValueError as error:
             raise ModelAnswerError(f"{self._connection.url} sent {error}.") from None
-        for vector in vectors:
-            self._check_dimensions(len(vector))
         return vectors
 
-    def _check_dimensions(self, sent: int) -> None:
+    def _kept(self, sent: Sequence[float]) -> list[float]:
         due = self._wanted or self._seen
-        if due is not None and sent != due:
+        if due is not None and (len(sent) < due or (len(sent) > due and self._wanted is None)):
             why = "MEMORY_EMBEDDINGS_DIMS asks for" if self._wanted else "it sent before"
             raise ModelAnswerError(
-                f"{self._connection.url} sent a vector of {sent} numbers, not of the {due} that {why}."
+                f"{self._connection.url} sent a vector of {len(sent)} numbers, not of the {due} that {why}."
             )
-        self._seen = sent
+        vector = _of_unit_length(sent[:due])
+        self._seen = len(vector)
+        return vector
 
 
 def _batches(texts: Iterator[str]) -> Iterator[list[str]]:

@@ -11,8 +11,9 @@ from contextlib import closing, contextmanager
 import dagster as dg
 
 from memory_pipeline.distillation import DistillationEngine, open_engine
+from memory_pipeline.embedders import open_embedder
 from memory_pipeline.ingestion.catalog import Catalog
-from memory_pipeline.models import open_chat, open_embedder
+from memory_pipeline.models import open_chat
 from memory_pipeline.models.contract import Embedder
 from memory_pipeline.settings import load_settings
 from memory_pipeline.stores import open_store

@@ -18,11 +18,12 @@ from memory_pipeline.stores.contract import (
     MemoryStore,
     Range,
     Refused,
+    SelfEmbedding,
     Where,
 )
 
 if TYPE_CHECKING:
-    from memory_pipeline.stores.elasticsearch import ElasticsearchStore
+    from memory_pipeline.stores.elasticsearch import ElasticsearchStore, InferenceEmbedder
 
 __all__ = [
     "MAX_K",
@@ -35,8 +36,10 @@ __all__ = [
     "MemoryStore",
     "Range",
     "Refused",
+    "SelfEmbedding",
     "Where",
     "open_elasticsearch_store",
+    "open_inference_embedder",
     "open_store",
     "store_exists",
 ]
@@ -85,7 +88,20 @@ def open_elasticsearch_store(settings: Settings) -> ElasticsearchStore:
     """The Elasticsearch store that the settings name, not made ready yet. Raises StoreError."""
     from memory_pipeline.stores.elasticsearch import open_elasticsearch  # noqa: PLC0415
 
+    inference_id = settings.es_inference_id if settings.embeddings == "elasticsearch" else None
+    url, key = _cluster(settings)
+    return open_elasticsearch(url, key, prefix=settings.index_prefix, inference_id=inference_id)
+
+
+def open_inference_embedder(settings: Settings) -> InferenceEmbedder:
+    """The inference endpoint that the settings name, as an embedder. Raises StoreError."""
+    from memory_pipeline.stores.elasticsearch import open_inference  # noqa: PLC0415
+
+    return open_inference(*_cluster(settings), settings.es_inference_id)
+
+
+def _cluster(settings: Settings) -> tuple[str, str | None]:
+    """Address and key."""
     if settings.es_url is None:
         raise StoreError("MEMORY_STORE is elasticsearch, but no server is named; set ES_URL.")
-    key = None if settings.es_api_key is None else settings.es_api_key.get_secret_value()
-    return open_elasticsearch(settings.es_url, key, prefix=settings.index_prefix)
+    return settings.es_url, None if settings.es_api_key is None else settings.es_api_key.get_secret_value()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from memory_pipeline.documents import Document
 
@@ -207,3 +207,19 @@ class MemoryStore(Protocol):
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None: ...
+
+
+@runtime_checkable
+class SelfEmbedding(Protocol):
+    """What a store adds that makes the vectors itself.
+
+    It ignores vectors that documents bring, and a document that is changed has none until its text is set again.
+    """
+
+    def put_texts(self, kind: type[D], texts: Mapping[str, str], *, model: str, dimensions: int) -> BulkResult:
+        """Set what the vectors of stored documents are made of; they are made before this returns.
+
+        The first call fixes model and dimensions of the index; EmbeddingMismatch for another model. An unknown id is
+        refused by name. A text longer than the model takes is cut at its end. Raises ModelError too.
+        """
+        ...

@@ -135,8 +135,8 @@ def test_the_old_index_stays_where_the_new_one_lacks_documents(
 ) -> None:
     everything = indices.Indices._everything
 
-    def lacking(self: indices.Indices, concrete: str) -> Iterator[tuple[str, dict[str, object]]]:
-        yield from islice(everything(self, concrete), 1, None)
+    def lacking(self: indices.Indices, index: indices.Index) -> Iterator[tuple[str, dict[str, object]]]:
+        yield from islice(everything(self, index), 1, None)
 
     with monkeypatch.context() as patched, opened(elasticsearch_server) as store:
         patched.setattr(indices.Indices, "_everything", lacking)

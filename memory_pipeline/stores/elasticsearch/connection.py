@@ -17,6 +17,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 TIMEOUT = 60.0  # seconds for one answer
+BULK_TIMEOUT = 300.0  # for one bulk: the cluster may have to make vectors meanwhile
 LONG_TIMEOUT = 1_800.0  # for what works through a whole index
 ATTEMPTS = 6
 BACK_OFF = wait_exponential_jitter(multiplier=0.5, max=10)
@@ -50,6 +51,11 @@ class Server:
     def patient(self) -> Elasticsearch:
         """The client for what takes long."""
         return self.client.options(request_timeout=LONG_TIMEOUT)
+
+    @property
+    def bulk(self) -> Elasticsearch:
+        """The client for many documents at once."""
+        return self.client.options(request_timeout=BULK_TIMEOUT)
 
     def __call__(self, method: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         retrying = Retrying(

@@ -15,15 +15,15 @@ from elasticsearch import BadRequestError
 from elasticsearch.helpers import streaming_bulk
 
 from memory_pipeline.documents import DOCUMENTS, Document
-from memory_pipeline.errors import StoreError
+from memory_pipeline.errors import EmbeddingMismatch, StoreError
 from memory_pipeline.stores.elasticsearch.connection import Server, Source
 from memory_pipeline.stores.elasticsearch.mapping import (
     SETTINGS,
     WORDS,
     language_property,
     properties,
-    vector_property,
 )
+from memory_pipeline.stores.elasticsearch.vector_fields import AnyVectorField, DenseVector, SemanticText, as_mapped
 
 MARK = "memory_pipeline"
 """Key of the mapping's ``_meta`` by which an index of ours is known."""
@@ -31,12 +31,16 @@ MARK = "memory_pipeline"
 
 @dataclass(slots=True)
 class Index:
-    """One tier's index as it stands. ``concrete`` is what the alias points to; ``fields`` the names it maps."""
+    """One tier's index as it stands.
+
+    ``concrete`` is what the alias points to; ``fields`` the names it maps; ``vectors`` how, where it has any.
+    """
 
     kind: type[Document]
     alias: str
     concrete: str
     fields: set[str]
+    vectors: AnyVectorField | None
 
     @property
     def languages(self) -> list[str]:
@@ -49,10 +53,14 @@ class Index:
 
 
 class Indices:
-    """The indices behind one prefix; what is in them is read once, when they are ensured."""
+    """The indices behind one prefix; what is in them is read once, when they are ensured.
 
-    def __init__(self, server: Server, prefix: str) -> None:
+    With an ``inference_id`` vectors are made by that endpoint of the cluster.
+    """
+
+    def __init__(self, server: Server, prefix: str, inference_id: str | None = None) -> None:
         self._server = server
+        self._inference_id = inference_id
         self.aliases = {kind: f"{prefix}-{kind.index}" for kind in DOCUMENTS}
         self._found: dict[type[Document], Index] = {}
 
@@ -62,6 +70,11 @@ class Indices:
         if kind not in self._found:
             raise StoreError(f"There is no index {self.aliases[kind]} at {self._server.place} yet; a run makes it.")
         return self._found[kind]
+
+    def look_again(self, kind: type[Document]) -> Index:
+        """As it is now: others may have mapped more of it."""
+        self._found.pop(kind, None)
+        return self[kind]
 
     def exist(self) -> bool:
         """Whether any of them is there."""
@@ -88,9 +101,22 @@ class Indices:
             self._look(missing)
 
     def add_vectors(self, kind: type[Document], dimensions: int) -> None:
-        """Map the vector's field, if it is not yet."""
+        """Map the vector's field, if it is not yet. EmbeddingMismatch where it is mapped for another maker."""
         assert kind.vector_field is not None
-        self._add(kind, kind.vector_field, vector_property(dimensions))
+        index = self[kind]
+        wanted = self._vector_field(kind.vector_field)
+        if index.vectors is None:
+            self._map(index.alias, wanted.name, wanted.mapping(dimensions))
+            index.fields.add(wanted.name)
+            index.vectors = wanted
+        elif index.vectors != wanted:
+            raise EmbeddingMismatch(
+                f"{index.alias} holds {_told(index.vectors)}, but the settings ask for {_told(wanted)}; set "
+                "MEMORY_EMBEDDINGS back, or make all vectors anew with: memory-pipeline run --reembed"
+            )
+
+    def _vector_field(self, name: str) -> AnyVectorField:
+        return DenseVector(name) if self._inference_id is None else SemanticText(name, self._inference_id)
 
     def add_language(self, kind: type[Document], field: str) -> None:
         self._add(kind, field, language_property(field.removeprefix(f"{WORDS}_")))
@@ -106,8 +132,8 @@ class Indices:
         client = self._server.client
         self._server(client.indices.delete, index=following, ignore_unavailable=True)  # of a rebuild that was stopped
         self._create(following, kind, {})
-        if dimensions is not None and kind.vector_field is not None:
-            self._map(following, kind.vector_field, vector_property(dimensions))
+        if dimensions is not None and index.vectors is not None:
+            self._map(following, index.vectors.name, index.vectors.mapping(dimensions))
         for field in index.languages:
             self._map(following, field, language_property(field.removeprefix(f"{WORDS}_")))
         self._block(index.concrete, True)
@@ -148,7 +174,7 @@ class Indices:
         def run() -> None:
             actions = (
                 {"_op_type": "index", "_index": following, "_id": doc_id, "_source": change(source)}
-                for doc_id, source in self._everything(index.concrete)
+                for doc_id, source in self._everything(index)
             )
             for ok, item in streaming_bulk(client, actions, max_retries=4, raise_on_error=False):
                 if not ok:
@@ -157,9 +183,9 @@ class Indices:
 
         self._server(run)
 
-    def _everything(self, concrete: str) -> Iterator[tuple[str, Source]]:
+    def _everything(self, index: Index) -> Iterator[tuple[str, Source]]:
         client = self._server.client
-        pit = self._server(client.open_point_in_time, index=concrete, keep_alive="5m")["id"]
+        pit = self._server(client.open_point_in_time, index=index.concrete, keep_alive="5m")["id"]
         after: list[Any] | None = None
         try:
             while True:
@@ -169,12 +195,13 @@ class Indices:
                     sort=["_shard_doc"],
                     size=100,
                     search_after=after,
+                    fields=None if index.vectors is None else index.vectors.fetched,
                     track_total_hits=False,
                     allow_partial_search_results=False,
                 )
                 pit = page["pit_id"]
                 hits = page["hits"]["hits"]
-                yield from ((hit["_id"], hit["_source"]) for hit in hits)
+                yield from ((hit["_id"], _with_vector(index, hit)) for hit in hits)
                 if len(hits) < 100:
                     return
                 after = hits[-1]["sort"]
@@ -214,7 +241,9 @@ class Indices:
                 continue
             self._check(kind, concrete, body["mappings"])
             mapped = body["mappings"].get("properties", {})
-            self._found[kind] = Index(kind, self.aliases[kind], concrete, set(mapped))
+            name = kind.vector_field
+            vectors = None if name is None or name not in mapped else as_mapped(name, mapped[name])
+            self._found[kind] = Index(kind, self.aliases[kind], concrete, set(mapped), vectors)
             if changed := _changed(properties(kind), mapped):
                 if outdated is None:
                     del self._found[kind]
@@ -241,6 +270,20 @@ class Indices:
                 f"The index {concrete} at {self._server.place} was not made by memory-pipeline; it is left as it is. "
                 "Set MEMORY_INDEX_PREFIX to another prefix."
             )
+
+
+def _with_vector(index: Index, hit: Mapping[str, Any]) -> Source:
+    """The document as it can be written again: vectors that the cluster made come along in its own notation."""
+    source: Source = dict(hit["_source"])
+    if isinstance(index.vectors, DenseVector) and (numbers := index.vectors.numbers(hit)) is not None:
+        source[index.vectors.name] = numbers
+    return source
+
+
+def _told(field: AnyVectorField) -> str:
+    if isinstance(field, SemanticText):
+        return f"vectors made by the inference endpoint {field.inference_id}"
+    return "vectors made outside of Elasticsearch"
 
 
 def _changed(wanted: Mapping[str, Any], mapped: Mapping[str, Any], path: str = "") -> list[str]:

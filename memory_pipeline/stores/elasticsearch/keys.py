@@ -62,14 +62,8 @@ def make_key(request: KeyRequest, url: str, admin: str) -> str:
 
     StoreError where there is such a key already, where the user may not make any, or where the licence does not do.
     """
-    user, colon, password = admin.partition(":")
-    if not colon:
-        raise StoreError(
-            "ES_ADMIN has to be user:password: Elasticsearch lets no API key make another one with rights. "
-            "Without it, memory-pipeline es setup prints what to paste into Kibana."
-        )
-    client = Elasticsearch(url, basic_auth=(user, password), request_timeout=60, max_retries=0)
-    server = Server(client, url)
+    server = open_admin(url, admin)
+    client = server.client
     try:
         there = server(client.security.get_api_key, name=request.name, active_only=True)["api_keys"]
         if there:
@@ -89,6 +83,19 @@ def make_key(request: KeyRequest, url: str, admin: str) -> str:
         return encoded
     finally:
         server.close()
+
+
+def open_admin(url: str, admin: str | None, api_key: str | None = None) -> Server:
+    """The cluster as ``admin`` (``user:password``), or with a key, or as nobody in particular."""
+    if admin is None:
+        return Server(connect(url, api_key), url)
+    user, colon, password = admin.partition(":")
+    if not colon:
+        raise StoreError(
+            "ES_ADMIN has to be user:password: Elasticsearch lets no API key make another one with rights. "
+            "Without it, memory-pipeline es setup prints what to paste into Kibana."
+        )
+    return Server(Elasticsearch(url, basic_auth=(user, password), request_timeout=60, max_retries=0), url)
 
 
 def _check_licence(url: str, encoded: str, request: KeyRequest, admin: Elasticsearch, key_id: str) -> None:

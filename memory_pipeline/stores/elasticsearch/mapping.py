@@ -68,17 +68,6 @@ def properties(kind: type[Document]) -> dict[str, Any]:
     return found
 
 
-def vector_property(dimensions: int) -> dict[str, Any]:
-    """A vector: compared by cosine, found by a graph over its numbers as bytes, and looked at exactly at the end."""
-    return {
-        "type": "dense_vector",
-        "dims": dimensions,
-        "similarity": "cosine",
-        "index": True,
-        "index_options": {"type": "int8_hnsw", "m": 16, "ef_construction": 100},
-    }
-
-
 def language_field(code: str | None) -> str | None:
     """The field for text in this language; None where it is analysed as English."""
     return f"{WORDS}_{code}" if code in ANALYZERS else None

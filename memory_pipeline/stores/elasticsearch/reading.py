@@ -22,27 +22,46 @@ _GROUPS = 1_000
 GET_ITEMS = 100
 
 
-def source_filter(index: Index, *, vectors: bool) -> dict[str, Any]:
-    """What of a stored document is asked for."""
+def source_filter(index: Index) -> dict[str, Any]:
+    """What of a stored document is asked for: everything of its own but the vector."""
     beside = [f"{WORDS}_*", DIGEST]
-    vector = index.kind.vector_field
-    return {"excludes": [*beside, vector] if vector and not vectors else beside}
+    return {"excludes": [*beside, index.kind.vector_field] if index.kind.vector_field else beside}
 
 
-def document_of(index: Index, kind: type[D], source: Source) -> D:
+def document_of(index: Index, kind: type[D], hit: Mapping[str, Any]) -> D:
+    """The document, with its vector where the hit was asked for it."""
+    source: Source = hit["_source"]
     fields = plain(index, source)
     if kind.vector_field is not None:
-        fields[kind.vector_field] = source.get(kind.vector_field)
+        fields[kind.vector_field] = None if index.vectors is None else index.vectors.numbers(hit)
         fields[EMBEDDING_MODEL] = source.get(EMBEDDING_MODEL)
     return kind.model_validate(fields)
 
 
-def get(server: Server, index: Index, kind: type[D], doc_ids: Sequence[str], *, vectors: bool) -> dict[str, D]:
-    """The documents by id, as they are now, refreshed or not."""
+def get(server: Server, index: Index, kind: type[D], doc_ids: Sequence[str]) -> dict[str, D]:
+    """The documents by id, as they are now, refreshed or not, without their vectors."""
     names = list({make_id(doc_id): None for doc_id in doc_ids})
-    wanted = source_filter(index, vectors=vectors)["excludes"]
-    documents = [document_of(index, kind, hit["_source"]) for hit in fetch(server, index, names, wanted)]
+    documents = [document_of(index, kind, hit) for hit in fetch(server, index, names, source_filter(index)["excludes"])]
     return {document.doc_id: document for document in documents}
+
+
+def get_with_vectors(server: Server, index: Index, kind: type[D], doc_ids: Sequence[str]) -> dict[str, D]:
+    """The documents by id with their vectors, as the index shows them."""
+    found = server(
+        server.client.search,
+        index=index.alias,
+        query={"ids": {"values": [make_id(doc_id) for doc_id in doc_ids]}},
+        size=len(doc_ids),
+        source=source_filter(index),
+        fields=_vector_of(index),
+        allow_partial_search_results=False,
+    )
+    documents = [document_of(index, kind, hit) for hit in found["hits"]["hits"]]
+    return {document.doc_id: document for document in documents}
+
+
+def _vector_of(index: Index) -> list[Mapping[str, Any]] | None:
+    return None if index.vectors is None else index.vectors.fetched
 
 
 def scan(
@@ -73,14 +92,15 @@ def scan(
                 sort=list(order),
                 size=wanted,
                 search_after=after,
-                source=source_filter(index, vectors=vectors),
+                source=source_filter(index),
+                fields=_vector_of(index) if vectors else None,
                 track_total_hits=False,
                 allow_partial_search_results=False,
             )
             pit = page["pit_id"]
             hits = page["hits"]["hits"]
             for hit in hits:
-                yield document_of(index, kind, hit["_source"])
+                yield document_of(index, kind, hit)
             if left is not None:
                 left -= len(hits)
             if len(hits) < wanted or left == 0:

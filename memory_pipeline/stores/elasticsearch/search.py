@@ -11,17 +11,15 @@ from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Sour
 from memory_pipeline.stores.elasticsearch.indices import Index
 from memory_pipeline.stores.elasticsearch.mapping import WORDS
 from memory_pipeline.stores.elasticsearch.reading import document_of, source_filter
+from memory_pipeline.stores.elasticsearch.vector_fields import VectorField, nearest
 from memory_pipeline.stores.elasticsearch.where import Query, all_of
 from memory_pipeline.stores.vectors import decode_vector
 
 EXACT_BELOW = 10_000
 """Documents in the index: with fewer, comparing with every vector is as fast as the graph, and misses none."""
 BACKGROUND = 100
-_CANDIDATES = 10_000  # Elasticsearch's own limit
-_OVERSAMPLE = 2.0
 _BY_SCORE: list[Query] = [{"_score": {"order": "desc"}}, {"doc_id": {"order": "asc"}}]
 _BY_ID: list[Query] = [{"doc_id": {"order": "asc"}}]
-_COSINE = "cosineSimilarity(params.vector, params.field) + 1.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Arms:
             "sort": _BY_SCORE,
             "size": k,
             "track_total_hits": False,
-            "_source": source_filter(self.index, vectors=False),
+            "_source": source_filter(self.index),
         }
 
     @property
@@ -66,14 +64,7 @@ class Arms:
     def nearest(self, k: int) -> Query:
         if self.exact:
             return {**self._compared(self.filters), "sort": _BY_SCORE, "size": k, **self._answer}
-        knn = {
-            "field": self.index.kind.vector_field,
-            "query_vector": self._numbers,
-            "k": k,
-            "num_candidates": min(_CANDIDATES, max(2 * k, 200)),
-            "filter": list(self.filters),
-            "rescore_vector": {"oversample": _OVERSAMPLE},
-        }
+        knn = nearest(self._vectors, self._numbers, k, self.filters)
         return {"knn": knn, "size": k, **self._answer}
 
     def cosine_of(self, score: float) -> float:
@@ -104,29 +95,31 @@ class Arms:
 
     @property
     def _answer(self) -> Query:
-        return {"track_total_hits": False, "_source": source_filter(self.index, vectors=False)}
+        return {"track_total_hits": False, "_source": source_filter(self.index)}
 
     @property
     def _numbers(self) -> list[float]:
         return decode_vector(self.vector or b"")
 
+    @property
+    def _vectors(self) -> VectorField:
+        assert self.index.vectors is not None
+        return self.index.vectors
+
     def _compared(self, filters: Sequence[Query]) -> Query:
-        field = self.index.kind.vector_field
-        with_vector = all_of([*filters, {"exists": {"field": field}}])
-        script = {"source": _COSINE, "params": {"vector": self._numbers, "field": field}}
-        return {"query": {"script_score": {"query": with_vector, "script": script}}}
+        return {"query": self._vectors.compared(self._numbers, filters)}
 
 
 def keyword_search(server: Server, arms: Arms, kind: type[D], k: int) -> list[Hit[D]]:
     if not arms.terms or not kind.text_fields():
         return []
     [found] = _ask(server, arms.index, [arms.keyword(k)])
-    return [Hit(document_of(arms.index, kind, hit.source), hit.score) for hit in _hits(found)]
+    return [Hit(_document(arms, kind, hit), hit.score) for hit in _hits(found)]
 
 
 def vector_search(server: Server, arms: Arms, kind: type[D], k: int) -> list[Hit[D]]:
     [found] = _ask(server, arms.index, [arms.nearest(k)])
-    hits = [Hit(document_of(arms.index, kind, hit.source), arms.cosine_of(hit.score)) for hit in _hits(found)]
+    hits = [Hit(_document(arms, kind, hit), arms.cosine_of(hit.score)) for hit in _hits(found)]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document.doc_id))
 
 
@@ -150,7 +143,7 @@ def candidates(server: Server, arms: Arms, kind: type[D], k: int) -> Candidates[
     near = {hit.doc_id: _within(hit.score - 1.0) for hit in second[-1]} if names and with_vector else {}
     hits = [
         Candidate(
-            document_of(arms.index, kind, found[name].source),
+            _document(arms, kind, found[name]),
             said[name].score if name in said else 0.0,
             frozenset(arms.terms[number] for number in said[name].terms) if name in said else frozenset(),
             near.get(name),
@@ -164,6 +157,10 @@ def candidates(server: Server, arms: Arms, kind: type[D], k: int) -> Candidates[
         {term: buckets.get(str(number), {}).get("doc_count", 0) for number, term in enumerate(arms.terms)},
         tuple(_within(hit.score - 1.0) for hit in _hits(answers[-1])) if with_vector else (),
     )
+
+
+def _document(arms: Arms, kind: type[D], hit: Scored) -> D:
+    return document_of(arms.index, kind, {"_source": hit.source})
 
 
 def _within(cosine: float) -> float:

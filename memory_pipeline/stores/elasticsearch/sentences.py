@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from elastic_transport import ConnectionError, ConnectionTimeout, TlsError, TransportError
 from elasticsearch import ApiError, UnsupportedProductError
 
-from memory_pipeline.errors import StoreError
+from memory_pipeline.errors import KeyRefused, ModelError, ModelOutage, ModelRefused, StoreError
 
 _FIELD = re.compile(r"field \[([^\]]+)\]|introduction of \[([^\]]+)\]")
 PASSING = frozenset({429, 502, 503, 504})
@@ -66,6 +67,53 @@ def of_status(status: int, cause: Mapping[str, Any], place: str) -> StoreError:
     if kind == "index_not_found_exception":
         return StoreError(f"An index is missing at {place}; run memory-pipeline doctor, or any run, to make it anew.")
     return StoreError(f"Elasticsearch at {place} refused a request: {kind or status}.")
+
+
+@dataclass(frozen=True, slots=True)
+class NotEmbedded:
+    """Why the cluster could not make a vector of a text."""
+
+    status: int
+    endpoint: str
+    is_missing: bool = False
+
+    def as_error(self, place: str) -> ModelError:
+        """The error with a sentence for people; ``place`` is the server's address."""
+        where = f"the inference endpoint {self.endpoint} of Elasticsearch at {place}"
+        if self.is_missing:
+            return ModelRefused(
+                f"There is no inference endpoint {self.endpoint} at {place}; name another in ES_INFERENCE_ID, or make "
+                "it with: memory-pipeline es setup --endpoint."
+            )
+        if self.status in (401, 403):
+            return KeyRefused(f"The service behind {where} does not accept its key; make the endpoint anew.")
+        if self.status == 429 or self.status >= 500:
+            return ModelOutage(
+                f"{where[0].upper()}{where[1:]} can't reach the service behind it, or that is busy (status "
+                f"{self.status}). What was stored stays; the vectors are made by the next run."
+            )
+        return ModelRefused(f"The service behind {where} refused a text (status {self.status}).")
+
+
+_ENDPOINT = re.compile(r"[Ii]nference (?:entity )?(?:id|endpoint not found) \[([^\]]+)\]")
+_STATUS = re.compile(r"status \[(\d{3})\]")
+
+
+def not_embedded(status: int, cause: Mapping[str, Any]) -> NotEmbedded | None:
+    """What an item's error says of the endpoint that makes vectors; None where it is about something else."""
+    kind, reason = str(cause.get("type", "")), str(cause.get("reason", ""))
+    match, behind = _ENDPOINT.search(reason), cause.get("caused_by")
+    is_missing = kind == "resource_not_found_exception" and match is not None
+    if kind != "inference_exception" and not is_missing:
+        return None
+    told = str(behind.get("reason", "")) if isinstance(behind, Mapping) else ""
+    return NotEmbedded(status_behind(told, status), match[1] if match else "", is_missing)
+
+
+def status_behind(reason: str, status: int) -> int:
+    """What the service answered, by the reason: Elasticsearch calls some of its failures a bad request."""
+    told = _STATUS.search(reason)
+    return int(told[1]) if told else status
 
 
 def of_item(error: Mapping[str, Any]) -> tuple[str, str]:

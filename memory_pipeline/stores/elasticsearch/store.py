@@ -16,15 +16,17 @@ from memory_pipeline.errors import StoreError
 from memory_pipeline.stores.admission import EMBEDDING_MODEL, Admitted, admit, canonical_json
 from memory_pipeline.stores.contract import BulkResult, Candidates, D, Hit, Range, Refused, Where
 from memory_pipeline.stores.elasticsearch import reading, search
-from memory_pipeline.stores.elasticsearch.connection import Server, Source, connect
+from memory_pipeline.stores.elasticsearch.connection import Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST
 from memory_pipeline.stores.elasticsearch.search import EXACT_BELOW, Arms
 from memory_pipeline.stores.elasticsearch.sentences import of_status
+from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS
 from memory_pipeline.stores.elasticsearch.where import Query, all_of, compile_order, compile_where
 from memory_pipeline.stores.elasticsearch.writing import (
     BATCH_BYTES,
     BATCH_ITEMS,
+    NewVector,
     make_id,
     write_documents,
     write_vectors,
@@ -37,11 +39,6 @@ from memory_pipeline.stores.vectors import dimensions, encode_vector
 _TIMESTAMP: TypeAdapter[str] = TypeAdapter(Timestamp)
 
 
-def open_elasticsearch(url: str, api_key: str | None, *, prefix: str = "memory") -> ElasticsearchStore:
-    """The store at this address; nothing is asked of the server yet."""
-    return ElasticsearchStore(Server(connect(url, api_key), url), prefix=prefix)
-
-
 class ElasticsearchStore:
     """A memory store in an Elasticsearch cluster; threads share it, other processes open it beside.
 
@@ -49,9 +46,9 @@ class ElasticsearchStore:
     ``close``.
     """
 
-    def __init__(self, server: Server, *, prefix: str = "memory") -> None:
+    def __init__(self, server: Server, *, prefix: str = "memory", inference_id: str | None = None) -> None:
         self._server = server
-        self._indices = Indices(server, prefix)
+        self._indices = Indices(server, prefix, inference_id)
         self._written: set[str] = set()
         self._sizes: dict[str, int] = {}
         self._closed = False
@@ -87,7 +84,7 @@ class ElasticsearchStore:
         space = self._space(kind)
         if space is not None:
             self._indices.add_vectors(kind, space.dimensions)
-        for batch in _batches(admit(kind, document) for document in documents):
+        for batch in _batches(self._admit(kind, document) for document in documents):
             fitting: list[Admitted] = []
             for item in batch:
                 if space is None and isinstance(item, Admitted) and item.vector is not None and item.model is not None:
@@ -104,6 +101,9 @@ class ElasticsearchStore:
             refused += result.refused
         return BulkResult(written, unchanged, tuple(refused))
 
+    def _admit(self, kind: type[Document], document: object) -> Admitted | Refused:
+        return admit(kind, document)
+
     def put_vectors(self, kind: type[D], vectors: Mapping[str, Sequence[float]], *, model: str) -> BulkResult:
         if kind.vector_field is None:
             raise ValueError(f"{kind.index} holds no vectors")
@@ -115,7 +115,7 @@ class ElasticsearchStore:
         written = unchanged = 0
         refused: list[Refused] = []
         for batch in batched_by(vectors.items(), BATCH_ITEMS, lambda item: 16 * len(item[1]), BATCH_BYTES):
-            known = set(reading.get(self._server, index, kind, [doc_id for doc_id, _ in batch], vectors=False))
+            known = set(reading.get(self._server, index, kind, [doc_id for doc_id, _ in batch]))
             fitting: dict[str, bytes] = {}
             for doc_id, vector in batch:
                 if doc_id not in known:
@@ -133,10 +133,11 @@ class ElasticsearchStore:
                 fitting[doc_id] = raw
             if fitting:
                 self._written.add(index.alias)
-                new, same, unknown = write_vectors(self._server, index, fitting, model)
-                written += new
-                unchanged += same
-                refused += [Refused(doc_id, "doc_id", "is not in the store") for doc_id in unknown]
+                new = {doc_id: NewVector.of_numbers(raw) for doc_id, raw in fitting.items()}
+                done = write_vectors(self._server, index, new, model)
+                written += done.written
+                unchanged += done.unchanged
+                refused += [Refused(doc_id, "doc_id", "is not in the store") for doc_id in done.unknown]
         return BulkResult(written, unchanged, tuple(refused))
 
     def drop_vectors(self, kind: type[D]) -> int:
@@ -144,8 +145,8 @@ class ElasticsearchStore:
             return 0
         dropped = self.count(kind, {EMBEDDING_MODEL: Range()})
         index = self._indices[kind]
-        if kind.vector_field in index.fields:
-            beside = {kind.vector_field, DIGEST, EMBEDDING_MODEL}
+        if index.vectors is not None:
+            beside = {index.vectors.name, INFERENCE_FIELDS, DIGEST, EMBEDDING_MODEL}
             # The length of a mapped vector can't be changed, so the index without vectors is another one.
             self._indices.rebuild(kind, lambda source: {n: v for n, v in source.items() if n not in beside})
         self.delete(Meta, {"doc_id": note_id(kind)})
@@ -187,10 +188,11 @@ class ElasticsearchStore:
         return None if space is None else (space.model, space.dimensions)
 
     def get(self, kind: type[D], doc_ids: Sequence[str], *, vectors: bool = False) -> list[D]:
-        index = self._indices[kind]
+        index = self._with_vectors(kind) if vectors else self._indices[kind]
+        read = reading.get_with_vectors if vectors else reading.get
         found: dict[str, D] = {}
         for batch in batched(dict.fromkeys(doc_ids), reading.GET_ITEMS):
-            found |= reading.get(self._server, index, kind, batch, vectors=vectors)
+            found |= read(self._server, index, kind, batch)
         return [found[doc_id] for doc_id in doc_ids if doc_id in found]
 
     def scan(
@@ -204,7 +206,7 @@ class ElasticsearchStore:
         vectors: bool = False,
     ) -> Iterator[D]:
         filters, by = compile_where(kind, where), compile_order(kind, order, descending)
-        index = self._readable(kind)
+        index = self._with_vectors(kind) if vectors else self._readable(kind)
         yield from reading.scan(self._server, index, kind, filters, by, limit=limit, vectors=vectors)
 
     def count(self, kind: type[D], where: Where | None = None) -> int:
@@ -245,13 +247,12 @@ class ElasticsearchStore:
 
     def _arms(self, kind: type[Document], terms: Sequence[str], vector: bytes | None, where: Where | None) -> Arms:
         filters = tuple(compile_where(kind, where))
-        index = self._readable(kind)
+        index = self._readable(kind) if vector is None else self._with_vectors(kind)
         space = None if vector is None else self._space(kind)
-        if space is None:
+        if space is None or index.vectors is None:
             vector = None
         elif vector is not None:
             space.check_query(vector)
-            self._indices.add_vectors(kind, space.dimensions)
         return Arms(index, tuple(dict.fromkeys(terms)), vector, filters, vector is not None and self._is_small(index))
 
     def _is_small(self, index: Index) -> bool:
@@ -287,6 +288,13 @@ class ElasticsearchStore:
         index = self._indices[kind]
         if index.alias in self._written:
             self._refresh(index.alias)
+        return index
+
+    def _with_vectors(self, kind: type[Document]) -> Index:
+        """The readable index, with the field of its vectors, which others may have mapped meanwhile."""
+        index = self._readable(kind)
+        if index.vectors is None and self._space(kind) is not None:
+            return self._indices.look_again(kind)
         return index
 
     def _refresh(self, alias: str) -> None:

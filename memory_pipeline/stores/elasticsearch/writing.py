@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from elasticsearch.helpers import streaming_bulk
 
@@ -19,7 +19,8 @@ from memory_pipeline.stores.contract import BulkResult, Refused
 from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST, WORDS, language_field
-from memory_pipeline.stores.elasticsearch.sentences import PASSING, of_item, of_status
+from memory_pipeline.stores.elasticsearch.sentences import PASSING, NotEmbedded, not_embedded, of_item, of_status
+from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS, SemanticText
 from memory_pipeline.stores.vectors import decode_vector
 
 BATCH_ITEMS = 500
@@ -48,11 +49,42 @@ class Stored:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of the actions of one bulk; ``overtaken``: ids of documents that others changed meanwhile."""
+    """What became of the actions of one bulk.
+
+    ``overtaken``: ids of documents that others changed meanwhile; ``not_embedded``: those whose text the cluster could
+    not make a vector of.
+    """
 
     written: int = 0
     overtaken: set[str] = field(default_factory=set)
     refused: list[Refused] = field(default_factory=list)
+    not_embedded: dict[str, NotEmbedded] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewVector:
+    """What makes a vector: its numbers, or the text that the cluster makes them of; ``sha256`` tells them apart."""
+
+    value: list[float] | str
+    sha256: str
+
+    @classmethod
+    def of_numbers(cls, raw: bytes) -> Self:
+        return cls(decode_vector(raw), vector_digest(raw))
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        return cls(text, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+
+
+@dataclass(slots=True)
+class VectorsWritten:
+    """What became of vectors; ``unknown``: ids that are not in the index."""
+
+    written: int = 0
+    unchanged: int = 0
+    unknown: list[str] = field(default_factory=list)
+    not_embedded: dict[str, NotEmbedded] = field(default_factory=dict)
 
 
 def make_id(doc_id: str) -> str:
@@ -68,6 +100,7 @@ def vector_digest(raw: bytes) -> str:
 def plain(index: Index, source: Mapping[str, Any]) -> Source:
     """The document's own fields, without what the store keeps beside them."""
     beside = {DIGEST, EMBEDDING_MODEL, index.kind.vector_field} if index.kind.vector_field else set()
+    beside.add(INFERENCE_FIELDS)
     return {name: v for name, v in source.items() if name not in beside and not name.startswith(f"{WORDS}_")}
 
 
@@ -97,30 +130,33 @@ def write_documents(server: Server, indices: Indices, index: Index, batch: Seque
     )
 
 
-def write_vectors(server: Server, index: Index, vectors: Mapping[str, bytes], model: str) -> tuple[int, int, list[str]]:
-    """Set vectors that fit; how many were written, how many were there, and the ids that are not in the index."""
+def write_vectors(server: Server, index: Index, vectors: Mapping[str, NewVector], model: str) -> VectorsWritten:
+    """Set vectors that fit."""
+    assert index.kind.vector_field is not None
     pending = dict(vectors)
-    written = unchanged = 0
-    unknown: list[str] = []
+    done = VectorsWritten()
     for _ in range(_TURNS_AT_ONE):
         stored = read_stored(server, index, list(pending))
-        unknown += [doc_id for doc_id in pending if doc_id not in stored]
+        done.unknown += [doc_id for doc_id in pending if doc_id not in stored]
         actions = []
-        for doc_id, raw in pending.items():
+        for doc_id, new in pending.items():
             if (old := stored.get(doc_id)) is None:
                 continue
-            if old.source.get(DIGEST) == vector_digest(raw):
-                unchanged += 1
+            if old.source.get(DIGEST) == new.sha256:
+                done.unchanged += 1
                 continue
-            fields = _vector_fields(index, raw, model)
+            fields = {index.kind.vector_field: new.value, DIGEST: new.sha256, EMBEDDING_MODEL: model}
             actions.append({"_op_type": "update", "_id": make_id(doc_id), **old.condition, "doc": fields})
         outcome = _bulk(server, index, actions)
         for refused in outcome.refused:
             raise StoreError(f"The vector of {refused.doc_id} was not stored in {index.alias}: it {refused.reason}.")
-        written += outcome.written
-        pending = {doc_id: raw for doc_id, raw in pending.items() if make_id(doc_id) in outcome.overtaken}
+        done.written += outcome.written
+        for doc_id in pending:
+            if (failure := outcome.not_embedded.get(make_id(doc_id))) is not None:
+                done.not_embedded[doc_id] = failure
+        pending = {doc_id: new for doc_id, new in pending.items() if make_id(doc_id) in outcome.overtaken}
         if not pending:
-            return written, unchanged, unknown
+            return done
     raise StoreError(f"{len(pending)} documents of {index.alias} are being changed by others all the time; run again.")
 
 
@@ -155,7 +191,9 @@ def _action(index: Index, item: Admitted, source: Source, old: Stored | None) ->
     same_vector = item.vector is None or old.source.get(DIGEST) == vector_digest(item.vector)
     if same_vector and canonical_json(plain(index, old.source)) == item.body:
         return None
-    if item.vector is not None or DIGEST not in old.source:
+    # A part of a document with text for a vector can't be changed: Elasticsearch (8.19.13) loses the vector, without a
+    # word, where the document was not refreshed before. So it goes, and is made anew like that of any new document.
+    if item.vector is not None or DIGEST not in old.source or isinstance(index.vectors, SemanticText):
         return {**name, "_op_type": "index", **old.condition, "_source": source}
     kept = [index.kind.vector_field, DIGEST, EMBEDDING_MODEL]
     script = {"source": _KEEP_VECTOR, "params": {"fields": source, "kept": kept}}
@@ -201,7 +239,7 @@ def _bulk(server: Server, index: Index, actions: Iterable[dict[str, Any]]) -> Ou
 
     def run() -> list[tuple[bool, dict[str, Any]]]:
         found = streaming_bulk(
-            server.client,
+            server.bulk,
             actions,
             index=index.alias,
             require_alias=True,
@@ -220,7 +258,9 @@ def _bulk(server: Server, index: Index, actions: Iterable[dict[str, Any]]) -> Ou
             continue
         status, error = result.get("status", 0), result.get("error") or {}
         cause = error if isinstance(error, Mapping) else {"reason": str(error)}
-        if status == 409:
+        if (failure := not_embedded(status, cause)) is not None:
+            outcome.not_embedded[result["_id"]] = failure
+        elif status == 409:
             outcome.overtaken.add(result["_id"])
         elif status in (401, 403, 404) or status in PASSING or status >= 500:
             raise of_status(status, cause, server.place)
