@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
+from memory_pipeline.models.replies import Endpoint
 from memory_pipeline_tests.support.command import CommandLine
 from memory_pipeline_tests.support.dagster_dev import dagster_dev
 from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
@@ -92,6 +93,65 @@ def test_dagster_dev_materializes_into_elasticsearch(team: CommandLine, tmp_path
         assert dev.metadata("summary_embeddings", new.session_id)["embedded"] == 1
     assert team.status()["vectors"] == 1
     without_key(team)
+
+
+@pytest.mark.timeout(400)
+def test_the_cluster_makes_the_vectors_by_our_llama_cpp(
+    team: CommandLine, secured_elasticsearch: Secured, embedding_server: Endpoint, tmp_path: Path
+) -> None:
+    """``semantic_text`` end to end, with the key that writes; Elasticsearch calls llama.cpp on loopback."""
+    SessionWriter(team.sessions).turn(
+        "Which database do we take?", "We decided on PostgreSQL 16, because `pgvector` is there and the team knows it."
+    )
+    team.env |= {"MEMORY_EMBEDDINGS": "elasticsearch", "ES_INFERENCE_ID": team.env["MEMORY_INDEX_PREFIX"]}
+    missing = team("run", code=1).stderr
+    assert "es setup --endpoint" in missing
+    asked = ("es", "setup", "--endpoint", "openai", "--url", embedding_server.url, "--model", "all-MiniLM-L6-v2")
+    assert "manage_inference" in team(*asked, code=1).stderr
+    admin = {
+        "ES_ADMIN": f"elastic:{secured_elasticsearch.password}",
+        "ES_INFERENCE_KEY": embedding_server.api_key or "",
+    }
+    team.env |= admin
+    assert "openai, all-MiniLM-L6-v2, 384 dimensions" in team(*asked).stdout
+    for name in admin:
+        del team.env[name]
+    assert "all-MiniLM-L6-v2, 384 dimensions" in team("doctor").stdout
+    team("run")
+    status = team.status()
+    assert (status["vectors"], status["vectors_missing"]) == (1, 0)
+    assert (status["embedding_model"], status["embedding_dimensions"]) == ("all-MiniLM-L6-v2", 384)
+    found = team("search", "storage engine for relational data", "--json")
+    assert "PostgreSQL" in json.loads(found.stdout)[0]["snippet"]
+    assert found.stderr == ""
+    assert "sound" in team("audit").stdout
+    new = SessionWriter(team.sessions, cwd="/home/ann/src/proxy").turn(
+        "Which port is free?", "Port 8443 is free; `caddy` now listens there instead of 443, because of the proxy."
+    )
+    team.env["MEMORY_SETTLE_SECONDS"] = "100000"
+    with dagster_dev(team) as dev:
+        dev.add_partition(new.session_id)
+        assert dev.wait_for(dev.launch("index_sessions", new.session_id)) == "SUCCESS"
+        run_id = dev.wait_for_run("enrich_sessions", seconds=120)
+        assert dev.wait_for(run_id) == "SUCCESS"
+        assert dev.metadata("summary_embeddings", new.session_id)["embedded"] == 1
+    team.env["MEMORY_EMBEDDINGS"] = "embedded"
+    team("run", "--reembed")
+    assert team.status()["embedding_model"] == "all-MiniLM-L6-v2"
+    assert team.status()["vectors"] == 2
+    without_key(team)
+
+
+def test_an_endpoint_for_no_cluster_is_printed_to_paste_without_the_key(command: CommandLine) -> None:
+    command.env["ES_INFERENCE_KEY"] = "jina-secret"
+    shown = command("es", "setup", "--endpoint", "jinaai").stdout
+    assert "PUT /_inference/text_embedding/memory-embeddings" in shown
+    assert "jina-embeddings-v5-text-small-clustering" in shown
+    assert "jina-secret" not in shown
+    assert "--url" in command("es", "setup", "--endpoint", "openai", code=1).stderr
+    assert "--endpoint" in command("es", "setup", "--url", "http://a.example", code=2).stderr
+    command.env["MEMORY_EMBEDDINGS"] = "elasticsearch"
+    assert "set ES_URL" in command("run", code=1).stderr
 
 
 def test_setup_without_an_admin_prints_what_to_paste(command: CommandLine) -> None:

@@ -172,6 +172,21 @@ def test_dimensions_that_change_are_a_wrong_answer(server: ScriptedServer, embed
         embedder.embed(["a"])
 
 
+def test_fewer_dimensions_than_the_model_has_are_cut_and_of_unit_length_again(server: ScriptedServer) -> None:
+    """Matryoshka representations: the first numbers are a vector of their own."""
+    server.always("/v1/models", models("embed-1"))
+    server.always(PATH, word_embeddings(64))
+    whole = embedder_of(server.url)
+    cut = embedder_of(server.url, embeddings_dims=32)
+    [long], [short] = whole.embed(["roses in the garden"]), cut.embed(["roses in the garden"])
+    assert (len(long), len(short), cut.dimensions) == (64, 32, 32)
+    assert math.hypot(*short) == pytest.approx(1.0)
+    length = math.hypot(*long[:32])
+    assert short == pytest.approx([number / length for number in long[:32]])
+    whole.close()
+    cut.close()
+
+
 def test_other_dimensions_than_those_set_are_refused(server: ScriptedServer) -> None:
     server.always("/v1/models", models("embed-1"))
     server.always(PATH, word_embeddings())
