@@ -15,6 +15,7 @@ from memory_pipeline_tests.support.command import CommandLine
 from memory_pipeline_tests.support.dagster_dev import dagster_dev
 from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
 from memory_pipeline_tests.support.elasticsearch.fixtures import Secured
+from memory_pipeline_tests.support.elasticsearch.serverless import serverless
 from memory_pipeline_tests.support.pi_files import SessionWriter
 
 GERMAN = "Die Datenbank des Gewächshauses läuft seit Mai auf PostgreSQL 16, weil `pgvector` dort schon installiert ist."
@@ -76,6 +77,28 @@ def test_the_chain_runs_with_a_key_that_reaches_only_its_prefix(team: CommandLin
     refused = team("search", "database", code=1).stderr
     assert "ES_API_KEY" in refused
     assert "d3Jvbmc6a2V5" not in refused
+
+
+@pytest.mark.timeout(400)
+def test_the_chain_asks_for_nothing_that_serverless_refuses(command: CommandLine, elasticsearch_server: str) -> None:
+    SessionWriter(command.sessions).turn(
+        "Which database do we take?", "We decided on PostgreSQL 16, because `pgvector` is there and the team knows it."
+    )
+    prefix = f"serverless-{uuid.uuid4().hex[:6]}"
+    with serverless(elasticsearch_server) as project:
+        command.env |= {"ES_URL": project.url, "MEMORY_INDEX_PREFIX": prefix}
+        command("doctor")
+        command("run")
+        assert command.status()["vectors"] == 1
+        assert "PostgreSQL" in json.loads(command("search", "database", "--json").stdout)[0]["snippet"]
+        assert "sound" in command("audit").stdout
+        command("run", "--reembed")
+        assert "All indices" in command("migrate").stdout
+        assert "holds all that" in command("copy", "--from", "elasticsearch", "--to", "sqlite").stdout
+        assert project.refused == []
+        assert ("GET", "/") not in project.asked
+    with Elasticsearch(elasticsearch_server) as admin:
+        drop_indices(admin, prefix)
 
 
 @pytest.mark.timeout(400)
