@@ -284,6 +284,13 @@ def es_setup(
         ServiceChoice | None,
         typer.Option(help="Not keys, but the inference endpoint ES_INFERENCE_ID at a service."),
     ] = None,
+    memorable: Annotated[
+        bool | None,
+        typer.Option(
+            "--mark-memorable/--no-mark-memorable",
+            help="Not keys, but messages marked as they are indexed, or no more.",
+        ),
+    ] = None,
     url: Annotated[str | None, typer.Option(help="Address of the service, as the cluster reaches it.")] = None,
     model: Annotated[str | None, typer.Option(help="The service's model.", show_default="a Jina v5")] = None,
 ) -> None:
@@ -292,6 +299,9 @@ def es_setup(
 
     if endpoint is not None:
         es.set_up_endpoint(endpoint.value, url=url, model=model)
+        return
+    if memorable is not None:
+        es.set_up_marks(on=memorable)
         return
     if url is not None or model is not None:
         raise typer.BadParameter("--url and --model are for --endpoint")

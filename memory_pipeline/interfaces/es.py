@@ -7,6 +7,7 @@ from memory_pipeline.interfaces.terminal import out
 from memory_pipeline.settings import Settings, load_settings
 from memory_pipeline.stores.elasticsearch.inference import DEFAULT_MODELS, EndpointRequest, Service, register
 from memory_pipeline.stores.elasticsearch.keys import PAID, KeyRequest, key_requests, make_key, open_admin
+from memory_pipeline.stores.elasticsearch.memorable import pipeline_name, switch_off, switch_on
 
 
 def set_up_keys(*, project: str | None) -> int:
@@ -59,6 +60,25 @@ def set_up_endpoint(service: Service, *, url: str | None, model: str | None) -> 
         markup=False,
         soft_wrap=True,
     )
+
+
+def set_up_marks(*, on: bool) -> None:
+    """Switch the ingest pipeline of messages on or off."""
+    settings = load_settings()
+    if settings.es_url is None:
+        raise SettingsError("ES_URL: is not set; name the cluster whose messages are meant.")
+    server = open_admin(settings.es_url, *_credentials(settings))
+    name = pipeline_name(settings.index_prefix)
+    try:
+        if on:
+            marked = switch_on(server, settings.index_prefix)
+            told = f"Messages go through the ingest pipeline {name} from now on; the {marked} that were there did now."
+        else:
+            switch_off(server, settings.index_prefix)
+            told = f"Messages are marked no more; the ingest pipeline {name} is gone, marks that are there stay."
+    finally:
+        server.close()
+    out.print(told, markup=False, soft_wrap=True)
 
 
 def _credentials(settings: Settings) -> tuple[str | None, str | None]:

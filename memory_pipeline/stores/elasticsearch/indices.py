@@ -136,6 +136,7 @@ class Indices:
             self._map(following, index.vectors.name, index.vectors.mapping(dimensions))
         for field in index.languages:
             self._map(following, field, language_property(field.removeprefix(f"{WORDS}_")))
+        self._pass_pipeline_on(index.concrete, following)
         self._block(index.concrete, True)
         self._server(client.indices.refresh, index=index.concrete)
         try:
@@ -151,6 +152,15 @@ class Indices:
         ]
         self._server(client.indices.update_aliases, actions=moved)
         del self._found[kind]
+
+    def _pass_pipeline_on(self, concrete: str, following: str) -> None:
+        """Documents go through the same ingest pipeline in the new index as in the old one."""
+        name = "index.default_pipeline"
+        client = self._server.client
+        told = self._server(client.indices.get_settings, index=concrete, name=name, flat_settings=True)
+        if name in told[concrete]["settings"]:
+            settings = {name: told[concrete]["settings"][name]}
+            self._server(client.indices.put_settings, index=following, settings=settings)
 
     def _check_whole(self, index: Index, following: str) -> None:
         """The old index is removed next: never for one that another machine's rebuild made anew meanwhile."""

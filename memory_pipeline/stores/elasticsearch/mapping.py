@@ -7,13 +7,15 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel
 
-from memory_pipeline.documents import Document, FieldType, field_type
+from memory_pipeline.documents import Document, FieldType, RawMessage, field_type
 
 LONGEST_KEYWORD = 8_191
 """Characters: Lucene takes no term of more than 32,766 bytes. A longer value is kept, but not filtered on."""
 
 WORDS = "words"
 """Field with all that keyword search looks in; ``words_de`` and the like hold it again in the document's language."""
+MEMORABLE = "likely_memorable"
+"""Field of a message that the optional ingest pipeline sets."""
 DIGEST = "embedding_sha256"
 """Field with the hash of the vector: newer servers do not give vectors back with their documents."""
 
@@ -65,6 +67,8 @@ def properties(kind: type[Document]) -> dict[str, Any]:
         found[DIGEST] = _STORED
     if kind.text_fields():
         found[WORDS] = _TEXT
+    if kind is RawMessage:
+        found[MEMORABLE] = {"type": "boolean"}
     return found
 
 

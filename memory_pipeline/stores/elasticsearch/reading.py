@@ -11,7 +11,7 @@ from memory_pipeline.stores.admission import EMBEDDING_MODEL
 from memory_pipeline.stores.contract import D
 from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index
-from memory_pipeline.stores.elasticsearch.mapping import DIGEST, WORDS
+from memory_pipeline.stores.elasticsearch.mapping import DIGEST, MEMORABLE, WORDS
 from memory_pipeline.stores.elasticsearch.where import Query, all_of
 from memory_pipeline.stores.elasticsearch.writing import fetch, make_id, plain
 from memory_pipeline.stores.fields import FieldPath
@@ -24,7 +24,7 @@ GET_ITEMS = 100
 
 def source_filter(index: Index) -> dict[str, Any]:
     """What of a stored document is asked for: everything of its own but the vector."""
-    beside = [f"{WORDS}_*", DIGEST]
+    beside = [f"{WORDS}_*", DIGEST, MEMORABLE]
     return {"excludes": [*beside, index.kind.vector_field] if index.kind.vector_field else beside}
 
 

@@ -18,7 +18,7 @@ from memory_pipeline.stores.admission import EMBEDDING_MODEL, Admitted, canonica
 from memory_pipeline.stores.contract import BulkResult, Refused
 from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index, Indices
-from memory_pipeline.stores.elasticsearch.mapping import DIGEST, WORDS, language_field
+from memory_pipeline.stores.elasticsearch.mapping import DIGEST, MEMORABLE, WORDS, language_field
 from memory_pipeline.stores.elasticsearch.sentences import PASSING, NotEmbedded, not_embedded, of_item, of_status
 from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS, SemanticText
 from memory_pipeline.stores.vectors import decode_vector
@@ -100,7 +100,7 @@ def vector_digest(raw: bytes) -> str:
 def plain(index: Index, source: Mapping[str, Any]) -> Source:
     """The document's own fields, without what the store keeps beside them."""
     beside = {DIGEST, EMBEDDING_MODEL, index.kind.vector_field} if index.kind.vector_field else set()
-    beside.add(INFERENCE_FIELDS)
+    beside |= {INFERENCE_FIELDS, MEMORABLE}
     return {name: v for name, v in source.items() if name not in beside and not name.startswith(f"{WORDS}_")}
 
 

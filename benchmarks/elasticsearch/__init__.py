@@ -1,0 +1,1 @@
+"""What the Elasticsearch store costs beside a bare client on the same server."""
