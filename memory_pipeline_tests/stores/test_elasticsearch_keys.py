@@ -16,6 +16,7 @@ from memory_pipeline.stores.elasticsearch.keys import key_requests, make_key
 from memory_pipeline_tests.conformance.samples import MODEL, at_angle, raw, summary
 from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
 from memory_pipeline_tests.support.elasticsearch.fixtures import Secured
+from memory_pipeline_tests.support.elasticsearch.server import ElasticsearchServer
 
 ROSES, ORCHARD = "/home/kim/work/roses", "/home/kim/work/orchard"
 
@@ -96,6 +97,24 @@ def test_the_key_of_a_project_sees_no_other(filled: Keys) -> None:
         assert store.get(Summary, [summary("pears").doc_id]) == []
         assert store.embedding_model(Summary) == ("other", 8)
         assert store.keyword_search(Summary, ["pears"], k=5) == []
+
+
+@pytest.mark.timeout(300)
+def test_a_basic_licence_is_told_that_a_project_key_needs_a_paid_one(
+    own_elasticsearch: Callable[..., ElasticsearchServer],
+) -> None:
+    server = own_elasticsearch(password="changeme-in-test", licence="basic")
+    writer, reader, limited = key_requests("memory", ROSES)
+    admin = "elastic:changeme-in-test"
+    with open_elasticsearch(server.url, make_key(writer, server.url, admin)) as store:
+        store.ensure_indices()
+        store.upsert(Summary, [summary("roses", project=ROSES)])
+    with open_elasticsearch(server.url, make_key(reader, server.url, admin)) as store:
+        assert store.count(Summary) == 1
+    with pytest.raises(StoreError, match=r"needs a paid licence.*that key was not kept"):
+        make_key(limited, server.url, admin)
+    with Elasticsearch(server.url, basic_auth=("elastic", "changeme-in-test")) as client:
+        assert client.security.get_api_key(name=limited.name, active_only=True)["api_keys"] == []
 
 
 def test_a_key_is_not_made_twice(filled: Keys, secured_elasticsearch: Secured) -> None:

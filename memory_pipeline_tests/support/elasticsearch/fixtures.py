@@ -58,13 +58,14 @@ def secured_elasticsearch(elasticsearch_home: Path, tmp_path_factory: pytest.Tem
 
 
 @pytest.fixture
-def own_elasticsearch(elasticsearch_home: Path) -> Iterator[Callable[[], ElasticsearchServer]]:
-    """Starts a server that the test may kill."""
+def own_elasticsearch(elasticsearch_home: Path) -> Iterator[Callable[..., ElasticsearchServer]]:
+    """Starts a server that the test may kill; ``password`` and ``licence`` are the server's."""
     with ExitStack() as stack:
 
-        def start() -> ElasticsearchServer:
+        def start(*, password: str | None = None, licence: str = "trial") -> ElasticsearchServer:
             folder = stack.enter_context(_open_folder())
-            server = ElasticsearchServer(elasticsearch_home, Path(folder) / "server", free_port())
+            place = Path(folder) / "server"
+            server = ElasticsearchServer(elasticsearch_home, place, free_port(), password, licence)
             stack.callback(server.stop)
             server.start()
             return server

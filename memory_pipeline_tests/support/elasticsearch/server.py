@@ -24,7 +24,7 @@ network.host: 127.0.0.1
 http.port: {port}
 transport.port: {transport}
 xpack.security.enabled: {secured}
-xpack.license.self_generated.type: trial
+xpack.license.self_generated.type: {licence}
 cluster.routing.allocation.disk.threshold_enabled: false
 cluster.max_shards_per_node: 5000
 path.data: {folder}/data
@@ -37,13 +37,15 @@ _JVM = "-XX:+UseSerialGC\n-Djava.io.tmpdir=${ES_TMPDIR}\n-XX:+ExitOnOutOfMemoryE
 class ElasticsearchServer:
     """A server in ``folder`` (of its data, logs and settings), run from the files in ``home``.
 
-    With a ``password`` it is secured, and that is the password of its user ``elastic``.
+    With a ``password`` it is secured, and that is the password of its user ``elastic``. The licence is what it gives
+    itself: ``trial`` or ``basic``.
     """
 
     home: Path
     folder: Path
     port: int
     password: str | None = None
+    licence: str = "trial"
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -86,6 +88,7 @@ class ElasticsearchServer:
             transport=free_port(),
             secured="true" if self.password else "false",
             folder=self.folder,
+            licence=self.licence,
         )
         (self.folder / "config" / "elasticsearch.yml").write_text(settings)
         if os.geteuid() == 0:
