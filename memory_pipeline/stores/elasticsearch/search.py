@@ -1,25 +1,31 @@
-"""Both arms of a search, and their union with the statistics that fusing needs, in two round trips."""
+"""What both arms of a search ask of the server, and each arm alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
-from memory_pipeline.stores.contract import Candidate, Candidates, D, Hit
+from memory_pipeline.stores.contract import MAX_K, D, Hit
 from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index
 from memory_pipeline.stores.elasticsearch.mapping import WORDS
 from memory_pipeline.stores.elasticsearch.reading import document_of, source_filter
 from memory_pipeline.stores.elasticsearch.vector_fields import VectorField, nearest
 from memory_pipeline.stores.elasticsearch.where import Query, all_of
+from memory_pipeline.stores.elasticsearch.writing import make_id
 from memory_pipeline.stores.vectors import decode_vector
 
 EXACT_BELOW = 10_000
 """Documents in the index: with fewer, comparing with every vector is as fast as the graph, and misses none."""
-BACKGROUND = 100
+_ROUGHLY = 1.25
+"""So many times as many as are wanted are taken from the graph before their exact cosines decide."""
+_MOST_OTHERS = 1_000
 _BY_SCORE: list[Query] = [{"_score": {"order": "desc"}}, {"doc_id": {"order": "asc"}}]
 _BY_ID: list[Query] = [{"doc_id": {"order": "asc"}}]
+_NAMES: Query = {"stored_fields": "_none_", "docvalue_fields": ["doc_id"], "track_total_hits": False}
+"""Documents by their ids alone: reading a hundred stored documents takes longer than scoring them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,29 +75,38 @@ class Arms:
 
     def cosine_of(self, score: float) -> float:
         """From the score of ``nearest``."""
-        return _within(score - 1.0 if self.exact else 2.0 * score - 1.0)
-
-    def background(self) -> Query:
-        """The first by id: as ids of tiers with vectors are hashes, a sample that knows nothing of the query."""
-        body = {**self._compared(self.filters), "sort": _BY_ID, "size": BACKGROUND, "track_scores": True}
-        return {**body, "_source": False, "track_total_hits": False}
+        return within(score - 1.0 if self.exact else 2.0 * score - 1.0)
 
     def statistics(self) -> Query:
         counted = {str(number): query for number, query in enumerate(self.term_queries)}
         aggs = {"terms": {"filters": {"filters": counted}}} if counted else {}
         return {"query": all_of(self.filters), "size": 0, "track_total_hits": True, "aggs": aggs}
 
-    def keyword_of(self, names: Sequence[str]) -> Query:
-        query = {"bool": {"filter": [{"ids": {"values": list(names)}}], "should": self.term_queries}}
-        return {"query": query, "size": len(names), "_source": False, "track_total_hits": False}
+    def nearest_roughly(self, k: int) -> Query:
+        """A few more than ``k``, as the graph ranks them, by name alone; exact where every vector is compared."""
+        if self.exact:
+            return {**self._compared(self.filters), "sort": _BY_SCORE, "size": k, **_NAMES}
+        size = min(MAX_K, ceil(_ROUGHLY * k))
+        knn = nearest(self._vectors, self._numbers, size, self.filters, rescored=False)
+        return {"knn": knn, "size": size, **_NAMES}
 
-    def cosines_of(self, names: Sequence[str]) -> Query:
-        return {
-            **self._compared([{"ids": {"values": list(names)}}]),
-            "size": len(names),
-            "_source": False,
-            "track_total_hits": False,
-        }
+    def words_of(self, names: Sequence[str]) -> Query:
+        """What the words of these documents come to."""
+        query = {"bool": {"filter": [_named(names)], "should": self.term_queries}}
+        return {"query": query, "size": len(names), **_NAMES}
+
+    def cosines_of(self, names: Sequence[str], lowest: str | None) -> Query:
+        """The cosines of these documents, and of all whose id is below ``lowest`` (None: of all there are)."""
+        others = [] if lowest is None else [{"range": {"doc_id": {"lt": lowest}}}]
+        either = {"bool": {"should": [_named(names), all_of([*self.filters, *others])], "minimum_should_match": 1}}
+        return {**self._compared([either]), "size": len(names) + _MOST_OTHERS, **_NAMES}
+
+    def first_by_id(self, count: int) -> Query:
+        """The cosines of the first documents by id; compares every vector."""
+        return {**self._compared(self.filters), "sort": _BY_ID, "track_scores": True, "size": count, **_NAMES}
+
+    def documents(self, names: Sequence[str]) -> Query:
+        return {"query": _named(names), "size": len(names), **self._answer}
 
     @property
     def _answer(self) -> Query:
@@ -110,64 +125,40 @@ class Arms:
         return {"query": self._vectors.compared(self._numbers, filters)}
 
 
+def _named(names: Sequence[str]) -> Query:
+    return {"ids": {"values": list(names)}}
+
+
 def keyword_search(server: Server, arms: Arms, kind: type[D], k: int) -> list[Hit[D]]:
     if not arms.terms or not kind.text_fields():
         return []
-    [found] = _ask(server, arms.index, [arms.keyword(k)])
-    return [Hit(_document(arms, kind, hit), hit.score) for hit in _hits(found)]
+    [found] = ask(server, arms.index, [arms.keyword(k)])
+    return [Hit(document(arms, kind, hit), hit.score) for hit in hits_of(found)]
 
 
 def vector_search(server: Server, arms: Arms, kind: type[D], k: int) -> list[Hit[D]]:
-    [found] = _ask(server, arms.index, [arms.nearest(k)])
-    hits = [Hit(_document(arms, kind, hit), arms.cosine_of(hit.score)) for hit in _hits(found)]
+    [found] = ask(server, arms.index, [arms.nearest(k)])
+    hits = [Hit(document(arms, kind, hit), arms.cosine_of(hit.score)) for hit in hits_of(found)]
     return sorted(hits, key=lambda hit: (-hit.score, hit.document.doc_id))
 
 
-def candidates(server: Server, arms: Arms, kind: type[D], k: int) -> Candidates[D]:
-    with_words = bool(arms.terms and kind.text_fields())
-    with_vector = arms.vector is not None
-    asked = [arms.statistics()]
-    asked += [arms.keyword(k)] if with_words else []
-    asked += [arms.nearest(k), arms.background()] if with_vector else []
-    counted, *answers = _ask(server, arms.index, asked)
-    found: dict[str, Scored] = {}
-    for answer in answers[: with_words + with_vector]:
-        found |= {hit.doc_id: hit for hit in _hits(answer)}
-    names = sorted(found)
-    asked = []
-    if names:
-        asked += [arms.keyword_of(names)] if with_words else []
-        asked += [arms.cosines_of(names)] if with_vector else []
-    second = [_hits(answer) for answer in _ask(server, arms.index, asked)]
-    said = {hit.doc_id: hit for hit in second[0]} if names and with_words else {}
-    near = {hit.doc_id: _within(hit.score - 1.0) for hit in second[-1]} if names and with_vector else {}
-    hits = [
-        Candidate(
-            _document(arms, kind, found[name]),
-            said[name].score if name in said else 0.0,
-            frozenset(arms.terms[number] for number in said[name].terms) if name in said else frozenset(),
-            near.get(name),
-        )
-        for name in names
-    ]
-    buckets = counted.get("aggregations", {}).get("terms", {}).get("buckets", {})
-    return Candidates(
-        tuple(sorted(hits, key=lambda hit: hit.document.doc_id)),
-        counted["hits"]["total"]["value"],
-        {term: buckets.get(str(number), {}).get("doc_count", 0) for number, term in enumerate(arms.terms)},
-        tuple(_within(hit.score - 1.0) for hit in _hits(answers[-1])) if with_vector else (),
-    )
-
-
-def _document(arms: Arms, kind: type[D], hit: Scored) -> D:
+def document(arms: Arms, kind: type[D], hit: Scored) -> D:
     return document_of(arms.index, kind, {"_source": hit.source})
 
 
-def _within(cosine: float) -> float:
+def within(cosine: float) -> float:
     return min(1.0, max(-1.0, cosine))
 
 
-def _ask(server: Server, index: Index, bodies: Sequence[Query]) -> list[Any]:
+def ask_all(server: Server, index: Index, asked: Mapping[str, Query]) -> dict[str, Any]:
+    return dict(zip(asked, ask(server, index, list(asked.values())), strict=True))
+
+
+def by_name(answer: Any) -> dict[str, Scored]:
+    return {} if answer is None else {hit.doc_id: hit for hit in hits_of(answer)}
+
+
+def ask(server: Server, index: Index, bodies: Sequence[Query]) -> list[Any]:
     if not bodies:
         return []
     # Terms are weighed over all shards of the index, as if it were one.
@@ -178,20 +169,20 @@ def _ask(server: Server, index: Index, bodies: Sequence[Query]) -> list[Any]:
     }
     searches = [part for body in bodies for part in (header, body)]
 
-    def ask() -> list[Any]:
+    def answered() -> list[Any]:
         answers = list(server.client.msearch(searches=searches)["responses"])
         for answer in answers:
             if "error" in answer:
                 raise NotNow(answer["status"], answer["error"])
         return answers
 
-    return server(ask)
+    return server(answered)
 
 
-def _hits(answer: Any) -> list[Scored]:
+def hits_of(answer: Any) -> list[Scored]:
     return [
         Scored(
-            hit["_id"],
+            hit["_id"] if "_id" in hit else make_id(hit["fields"]["doc_id"][0]),
             float(hit["_score"]),
             hit.get("_source", {}),
             frozenset(map(int, hit.get("matched_queries", ()))),

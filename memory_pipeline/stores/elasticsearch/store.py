@@ -16,6 +16,7 @@ from memory_pipeline.errors import StoreError
 from memory_pipeline.stores.admission import EMBEDDING_MODEL, Admitted, admit, canonical_json
 from memory_pipeline.stores.contract import BulkResult, Candidates, D, Hit, Range, Refused, Where
 from memory_pipeline.stores.elasticsearch import reading, search
+from memory_pipeline.stores.elasticsearch.candidates import candidates
 from memory_pipeline.stores.elasticsearch.connection import Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST
@@ -243,7 +244,7 @@ class ElasticsearchStore:
     ) -> Candidates[D]:
         check_k(k)
         arms = self._arms(kind, terms, None if vector is None else query_vector(vector), where)
-        return search.candidates(self._server, arms, kind, k)
+        return candidates(self._server, arms, kind, k)
 
     def _arms(self, kind: type[Document], terms: Sequence[str], vector: bytes | None, where: Where | None) -> Arms:
         filters = tuple(compile_where(kind, where))

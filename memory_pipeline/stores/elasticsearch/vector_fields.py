@@ -123,15 +123,17 @@ def as_mapped(name: str, mapped: Mapping[str, Any]) -> AnyVectorField:
     return DenseVector(name)
 
 
-def nearest(field: VectorField, vector: Sequence[float], k: int, filters: Sequence[Query]) -> Query:
-    """The ``knn`` part of a search."""
+def nearest(
+    field: VectorField, vector: Sequence[float], k: int, filters: Sequence[Query], *, rescored: bool = True
+) -> Query:
+    """The ``knn`` part of a search; ``rescored``: with exact cosines at the end."""
     return {
         "field": field.path,
         "query_vector": list(vector),
         "k": k,
         "num_candidates": min(_CANDIDATES, max(2 * k, 200)),
         "filter": list(filters),
-        "rescore_vector": {"oversample": _OVERSAMPLE},
+        **({"rescore_vector": {"oversample": _OVERSAMPLE}} if rescored else {}),
     }
 
 
