@@ -33,7 +33,8 @@ MARK = "memory_pipeline"
 class Index:
     """One tier's index as it stands.
 
-    ``concrete`` is what the alias points to; ``fields`` the names it maps; ``vectors`` how, where it has any.
+    ``concrete`` is what the alias points to; ``fields`` the names it maps; ``vectors`` how, where it has any, and
+    ``dimensions`` how long, where that is known.
     """
 
     kind: type[Document]
@@ -41,6 +42,7 @@ class Index:
     concrete: str
     fields: set[str]
     vectors: AnyVectorField | None
+    dimensions: int | None
 
     @property
     def languages(self) -> list[str]:
@@ -108,7 +110,7 @@ class Indices:
         if index.vectors is None:
             self._map(index.alias, wanted.name, wanted.mapping(dimensions))
             index.fields.add(wanted.name)
-            index.vectors = wanted
+            index.vectors, index.dimensions = wanted, dimensions
         elif index.vectors != wanted:
             raise EmbeddingMismatch(
                 f"{index.alias} holds {_told(index.vectors)}, but the settings ask for {_told(wanted)}; set "
@@ -253,7 +255,8 @@ class Indices:
             mapped = body["mappings"].get("properties", {})
             name = kind.vector_field
             vectors = None if name is None or name not in mapped else as_mapped(name, mapped[name])
-            self._found[kind] = Index(kind, self.aliases[kind], concrete, set(mapped), vectors)
+            dims = None if vectors is None else mapped[vectors.name].get("dims")
+            self._found[kind] = Index(kind, self.aliases[kind], concrete, set(mapped), vectors, dims)
             if changed := _changed(properties(kind), mapped):
                 if outdated is None:
                     del self._found[kind]

@@ -249,10 +249,9 @@ class ElasticsearchStore:
     def _arms(self, kind: type[Document], terms: Sequence[str], vector: bytes | None, where: Where | None) -> Arms:
         filters = tuple(compile_where(kind, where))
         index = self._readable(kind) if vector is None else self._with_vectors(kind)
-        space = None if vector is None else self._space(kind)
-        if space is None or index.vectors is None:
+        if index.vectors is None:
             vector = None
-        elif vector is not None:
+        elif vector is not None and index.dimensions != dimensions(vector) and (space := self._space(kind)) is not None:
             space.check_query(vector)
         return Arms(index, tuple(dict.fromkeys(terms)), vector, filters, vector is not None and self._is_small(index))
 
