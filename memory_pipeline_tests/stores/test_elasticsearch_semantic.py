@@ -347,7 +347,7 @@ def test_the_keys_that_setup_makes_may_embed_by_the_endpoint(
     with closing(embedder), open_elasticsearch(secured_elasticsearch.url, reader, prefix=name) as store:
         [nearest, *_] = store.vector_search(Summary, embedder.embed([TEXTS[2]])[0], k=3)
         assert nearest.document.summary == TEXTS[2]
-    with pytest.raises(StoreError, match="may not do this"):
+    with pytest.raises(StoreError, match="needs the right manage_inference"):
         register(
             open_admin(secured_elasticsearch.url, None, writer),
             EndpointRequest(f"{name}-2", "openai", "m", service.url),

@@ -160,8 +160,8 @@ class Indices:
         name = "index.default_pipeline"
         client = self._server.client
         told = self._server(client.indices.get_settings, index=concrete, name=name, flat_settings=True)
-        if name in told[concrete]["settings"]:
-            settings = {name: told[concrete]["settings"][name]}
+        if concrete in told:
+            settings = told[concrete]["settings"]
             self._server(client.indices.put_settings, index=following, settings=settings)
 
     def _check_whole(self, index: Index, following: str) -> None:
