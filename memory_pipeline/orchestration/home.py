@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from yaml import YAMLError
 
 from memory_pipeline.errors import InputError, StoreError
+from memory_pipeline.orchestration.event_log import BATCH_EVENTS, BATCH_VARIABLE, EventLog
 from memory_pipeline.private import private_folder
 from memory_pipeline.settings import Settings
 
@@ -21,17 +23,18 @@ def prepare_home(settings: Settings) -> Path:
     """Make the folder with its dagster.yaml, and point DAGSTER_HOME at it for this process and its children."""
     home = private_folder(settings.dagster_home, variable="DAGSTER_HOME")
     config = home / "dagster.yaml"
-    shipped = dagster_yaml()
+    shipped = dagster_yaml() + _event_log(home)
     try:
-        current = config.read_text() if config.exists() else OURS
+        current = config.read_text(encoding="utf-8") if config.exists() else OURS
         if current != shipped and current.startswith(OURS):
             partial = config.with_suffix(".partial")
-            partial.write_text(shipped)
+            partial.write_text(shipped, encoding="utf-8")
             partial.replace(config)
     except OSError as error:
         raise InputError(f"{config} can't be written ({error.strerror}); check MEMORY_DATA_DIR.") from None
     os.environ["DAGSTER_HOME"] = str(home)
     os.environ["DAGSTER_DISABLE_TELEMETRY"] = "1"
+    os.environ.setdefault(BATCH_VARIABLE, str(BATCH_EVENTS))
     return home
 
 
@@ -53,6 +56,13 @@ def open_instance(settings: Settings) -> dg.DagsterInstance:
 def dagster_yaml() -> str:
     """The shipped dagster.yaml, the same as the one at the top of the project."""
     return (files("memory_pipeline.orchestration") / "dagster.yaml").read_text()
+
+
+def _event_log(home: Path) -> str:
+    """Our event log, in the place of Dagster's. Not in the shipped file: it has to name the home."""
+    kind = f"event_log_storage:\n  module: {EventLog.__module__}\n  class: {EventLog.__name__}\n"
+    folder = json.dumps(str(home / "history" / "runs"), ensure_ascii=False)
+    return f"\n{kind}  config:\n    base_dir: {folder}\n"
 
 
 def workspace_yaml(home: Path) -> Path:
