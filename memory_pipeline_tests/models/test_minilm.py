@@ -75,14 +75,13 @@ def test_the_vocabulary_marks_word_beginnings_instead_of_continuations(source: P
     assert {name: fields[f"tokenizer.ggml.{name}_token_id"].contents() for name in ids} == ids
 
 
-def test_matrices_become_f16_and_all_else_stays_f32(source: Path, tmp_path: Path) -> None:
+def test_the_blocks_matrices_become_q8_0_the_words_f16_and_all_else_stays_f32(source: Path, tmp_path: Path) -> None:
     convert(source, tmp_path / "model.gguf")
     types = {tensor.name: tensor.tensor_type.name for tensor in gguf.GGUFReader(tmp_path / "model.gguf").tensors}
-    assert {name for name, kind in types.items() if kind == "F16"} == {
-        "token_embd.weight",
-        *(f"blk.0.{part}.weight" for part in ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down")),
-    }
-    assert set(types.values()) == {"F16", "F32"}
+    parts = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down")
+    assert {name for name, kind in types.items() if kind == "Q8_0"} == {f"blk.0.{part}.weight" for part in parts}
+    assert {name for name, kind in types.items() if kind == "F16"} == {"token_embd.weight"}
+    assert set(types.values()) == {"Q8_0", "F16", "F32"}
     assert len(types) == 21
 
 
