@@ -166,8 +166,7 @@ def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, pr
     Raises EmbeddingMismatch where they do not fit those stored, and what ``embedder`` raises.
     """
     done = Embedded()
-    waiting = store.scan(Summary, {"source_refs.session_id": session_id, "embedding_model": None}, order=("doc_id",))
-    for batch in batched(list(waiting), EMBEDDING_BATCH):
+    for batch in batched(without_vector(session_id, store), EMBEDDING_BATCH):
         started = time.perf_counter()
         texts = {summary.doc_id: text_to_embed(summary) for summary in batch}
         if isinstance(store, SelfEmbedding):
@@ -186,6 +185,12 @@ def embed_session(session_id: str, *, store: MemoryStore, embedder: Embedder, pr
                 )
         progress.advance("embed", len(batch))
     return done
+
+
+def without_vector(session_id: str, store: MemoryStore) -> list[Summary]:
+    """The session's memories that wait for a vector."""
+    where = {"source_refs.session_id": session_id, "embedding_model": None}
+    return list(store.scan(Summary, where, order=("doc_id",)))
 
 
 def text_to_embed(summary: Summary) -> str:

@@ -33,6 +33,7 @@ from memory_pipeline.interfaces.terminal import (
     without_credentials,
 )
 from memory_pipeline.models import open_chat
+from memory_pipeline.models.ahead import EmbedsAhead
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
 
@@ -148,7 +149,10 @@ def _enrich(
 
     if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
         fetch_models(settings, chat=False, show=progress)
-    with _models(settings, held, waiting, progress):
+    with _models(settings, held, waiting, progress) as embedder:
+        # A chat model may need all that the embedder would take, and Elasticsearch embeds by itself.
+        if settings.distiller_kind == "extractive" and settings.embeddings != "elasticsearch":
+            reporter.embeds_ahead = embedder
         return run_enrich(settings, sessions, reporter, budget, progress.say).failures
 
 
@@ -168,13 +172,14 @@ def _no_answers(budget: Budget) -> str | None:
 @contextmanager
 def _models(
     settings: Settings, held: tuple[str, int] | None, waiting: Waiting, progress: TerminalProgress
-) -> Iterator[None]:
+) -> Iterator[EmbedsAhead]:
     """Ask the models for their names before the work starts, so that a wrong one or a dead server costs no time.
 
-    The llama.cpp that is started here is kept until the work ends: each run of the job would start it anew.
+    Yields the embedder. The llama.cpp that is started here is kept until the work ends: each run of the job would start
+    it anew.
     """
     with ExitStack() as stack:
-        embedder = stack.enter_context(closing(open_embedder(settings)))
+        embedder = stack.enter_context(closing(EmbedsAhead(open_embedder(settings))))
         if held is not None and held[0] != embedder.model:
             raise EmbeddingMismatch(
                 f"The memories' vectors were made with {held[0]} ({held[1]} dimensions), but the settings name "
@@ -189,7 +194,7 @@ def _models(
                 without_credentials(settings.llama_url) if settings.llama_url else "llama.cpp started by this command"
             )
             progress.say(f"Distilling with {chat.model} at {where}, a context of {chat.context_tokens} tokens.")
-        yield
+        yield embedder
 
 
 def _table(  # noqa: PLR0917  # what a run came to

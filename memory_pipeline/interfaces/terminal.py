@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 from rich.console import Console
@@ -24,6 +25,9 @@ from rich.progress import (
 )
 
 from memory_pipeline.ingestion.progress import Budget
+
+if TYPE_CHECKING:
+    from memory_pipeline.models.ahead import EmbedsAhead
 
 out = Console(highlight=False, soft_wrap=True)
 err = Console(stderr=True, highlight=False, soft_wrap=True)
@@ -89,6 +93,7 @@ class TerminalReporter:
     def __init__(self, progress: TerminalProgress, budget: Budget) -> None:
         self._progress = progress
         self._budget = budget
+        self.embeds_ahead: EmbedsAhead | None = None
 
     def progress(self, _context: object) -> TerminalProgress:
         return self._progress
@@ -96,6 +101,9 @@ class TerminalReporter:
     def budget(self, _context: object) -> Budget:
         self._budget.start_run()
         return self._budget
+
+    def ahead(self) -> EmbedsAhead | None:
+        return self.embeds_ahead
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import dagster as dg
 
 from memory_pipeline.distillation import ExtractiveEngine, LlmEngine
 from memory_pipeline.errors import InputError
-from memory_pipeline.ingestion.distilling import distil_session, embed_session
+from memory_pipeline.ingestion.distilling import distil_session, embed_session, text_to_embed, without_vector
 from memory_pipeline.ingestion.indexing import build_turns, ingest_messages, record_session
 from memory_pipeline.ingestion.redoing import redone_unasked
 from memory_pipeline.orchestration.partitions import SESSION_FILES
@@ -129,13 +129,15 @@ def memory_summaries(
     context: dg.AssetExecutionContext, store: Store, llama: LlamaCpp, reporter: dg.ResourceParam[Reporter]
 ) -> dg.MaterializeResult[None]:
     """What is worth keeping of each turn, citing the messages it rests on. Turns that are done are never redone."""
-    progress, budget = reporter.progress(context), reporter.budget(context)
+    progress, budget, ahead = reporter.progress(context), reporter.budget(context), reporter.ahead()
     with outages_told(context), store.open() as opened, llama.engine() as engine:
         if budget.redo is None:
             budget.redo = frozenset(redone_unasked(opened, load_settings()))
 
         def work(key: str) -> Metadata:
             done = distil_session(key, store=opened, engine=engine, budget=budget, progress=progress, now=_now)
+            if ahead is not None:
+                ahead.expect([text_to_embed(summary) for summary in without_vector(key, opened)])
             return {
                 "distilled": done.turns,
                 "unchanged": done.unchanged,
@@ -166,13 +168,14 @@ def summary_embeddings(
 ) -> dg.MaterializeResult[None]:
     """The vector of each memory, so that it is found by its meaning too."""
     progress = reporter.progress(context)
-    with outages_told(context), store.open() as opened, llama.embedder() as embedder:
+    with outages_told(context), store.open() as opened, llama.embedder() as own:
+        embedder = reporter.ahead() or own
 
         def work(key: str) -> Metadata:
             done = embed_session(key, store=opened, embedder=embedder, progress=progress)
             return {"embedded": done.memories, "embedder_seconds": round(done.seconds, 3)}
 
-        return for_each_session(context, progress, work)
+        return for_each_session(context, progress, work, newest_first=True)
 
 
 def _now() -> str:

@@ -11,6 +11,7 @@ import dagster as dg
 
 from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError, ModelOutage, StoreError
 from memory_pipeline.ingestion.progress import Budget, Progress
+from memory_pipeline.models.ahead import EmbedsAhead
 from memory_pipeline.orchestration.leftovers import mark
 
 Metadata = Mapping[str, int | float | str]
@@ -29,6 +30,10 @@ class Reporter(Protocol):
 
     def budget(self, context: dg.AssetExecutionContext, /) -> Budget:
         """The budget of one run, its clock started."""
+        ...
+
+    def ahead(self) -> EmbedsAhead | None:
+        """What makes vectors while turns are distilled; None where they are made after that only."""
         ...
 
 
@@ -62,6 +67,9 @@ class LogReporter:
     def budget(self, context: dg.AssetExecutionContext) -> Budget:
         # The sensor tries each change once; what failed is the night's, or a person's who asks for it.
         return Budget(seconds=ENRICH_SECONDS, fresh_only="dagster/sensor_name" in context.run.tags)
+
+    def ahead(self) -> EmbedsAhead | None:
+        return None  # nobody waits for the daemon
 
 
 def for_each_session(

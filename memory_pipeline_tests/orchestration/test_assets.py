@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import closing
 
 import dagster as dg
 import pytest
 
 from memory_pipeline.documents import RawMessage, Summary, Turn
+from memory_pipeline.models import open_embedder
+from memory_pipeline.models.ahead import EmbedsAhead
 from memory_pipeline.orchestration.jobs import ENRICH_JOB, INDEX_JOB
 from memory_pipeline.orchestration.leftovers import PROCESS_TAG, this_process
 from memory_pipeline.orchestration.partitions import RANGE_END, RANGE_START
-from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG
+from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG, LogReporter
+from memory_pipeline.settings import load_settings
 from memory_pipeline_tests.orchestration.workplace import DOWN, Workplace, failures
 from memory_pipeline_tests.support.pi_files import SessionWriter
 from memory_pipeline_tests.support.scripted_server import ScriptedServer, chat_completion, error
@@ -131,6 +136,42 @@ def test_a_batch_is_distilled_newest_first(
     assert workplace.run(ENRICH_JOB, *keys).success
     asked = [request.json()["messages"][-1]["content"] for request in server.requests_for(CHAT)]
     assert [name for text in asked for name in "abc" if f"logs of {name} go" in text] == ["c", "b", "a"]
+
+
+class Expecting(EmbedsAhead):
+    """Notes which texts it was told of before, and which it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(open_embedder(load_settings()))
+        self.expected: list[str] = []
+        self.asked: list[str] = []
+
+    def expect(self, texts: Sequence[str]) -> None:
+        self.expected += texts
+        super().expect(texts)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked += texts
+        return super().embed(texts)
+
+
+class AheadReporter(LogReporter):
+    def __init__(self, embedder: EmbedsAhead) -> None:
+        self._embedder = embedder
+
+    def ahead(self) -> EmbedsAhead:
+        return self._embedder
+
+
+@pytest.mark.usefixtures("server")
+def test_distilling_tells_of_every_text_that_is_embedded_after_it(workplace: Workplace, keys: list[str]) -> None:
+    assert workplace.run(INDEX_JOB, *keys).success
+    with closing(Expecting()) as embedder:
+        assert workplace.run(ENRICH_JOB, *keys, resources={"reporter": AheadReporter(embedder)}).success
+    assert embedder.asked
+    assert embedder.expected == embedder.asked
+    with workplace.store() as store:
+        assert store.count(Summary, {"embedding_model": None}) == 0
 
 
 def test_metadata_tell_counts_and_never_a_word_of_a_memory(

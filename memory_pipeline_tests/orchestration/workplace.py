@@ -95,12 +95,18 @@ class Workplace:
         keys = self.keys
         return keys[keys.index(request.tags[RANGE_START]) : keys.index(request.tags[RANGE_END]) + 1]
 
-    def run(self, job: str, *keys: str, tags: Mapping[str, str] | None = None) -> dg.ExecuteInProcessResult:
+    def run(
+        self,
+        job: str,
+        *keys: str,
+        tags: Mapping[str, str] | None = None,
+        resources: Mapping[str, object] | None = None,
+    ) -> dg.ExecuteInProcessResult:
         """Run a job in this process: over one key, or over the stretch from the first to the last."""
         self.instance.add_dynamic_partitions("session_files", [key for key in keys if key not in self.keys])
         ranged = {RANGE_START: keys[0], RANGE_END: keys[-1]} if len(keys) > 1 else {}
         return (
-            build_definitions()
+            build_definitions(resources)
             .resolve_job_def(job)
             .execute_in_process(
                 instance=self.instance,
