@@ -80,7 +80,7 @@ def run(request: RunRequest) -> int:
         with progress_bars() as progress:
             budget = Budget(turns=request.limit)
             reporter = TerminalReporter(progress, budget)
-            indexed = _index(settings, plan, reporter, progress)
+            indexed = _index(catalog, plan, reporter, progress)
             failures = indexed.failures if indexed else []
             if not failures:
                 try:
@@ -109,14 +109,15 @@ def _check_space(settings: Settings) -> None:
 
 
 def _index(
-    settings: Settings, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress
+    catalog: Catalog, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress
 ) -> LocalRuns | None:
     if not plan.due:
         return None
+    catalog.redactor.load_ahead()
     from memory_pipeline.orchestration.local_run import run_index  # noqa: PLC0415  # Dagster takes a second to import
 
     progress.expect("index", len(plan.due))
-    return run_index(settings, [file.session_id for file in plan.due], reporter)
+    return run_index(catalog.settings, [file.session_id for file in plan.due], reporter)
 
 
 def _enrich(

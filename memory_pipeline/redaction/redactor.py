@@ -35,6 +35,10 @@ class Redactor:
         """Changes with the rules, with Kingfisher's release, and with the user's patterns and exceptions."""
         return "-".join(part for part in (RULES_VERSION, self._custom.version) if part)
 
+    def load_ahead(self) -> None:
+        """Begin to load the rules in a thread. Where that fails, the first use tries again and says why."""
+        self._scanning.load_ahead()
+
     def redact(self, text: str) -> Redacted:
         data, kinds = self._scanning.clean(encode(text), self._token)
         return Redacted(decode(data), kinds.total(), kinds) if kinds else Redacted(text, 0)

@@ -6,8 +6,10 @@ import threading
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from memory_pipeline.batches import batched_by
+from memory_pipeline.errors import MemoryPipelineError
 from memory_pipeline.redaction.custom import Custom
 from memory_pipeline.redaction.detector import Detector
 from memory_pipeline.redaction.spans import Name, Span, rewrite, secrets_of
@@ -31,6 +33,15 @@ class Scanning:
             if self._detector is None:
                 self._detector = self._load()
             return self._detector
+
+    def load_ahead(self) -> None:
+        """Load the rules in a thread; compiling them, which takes seconds once, leaves Python to the others."""
+
+        def load() -> None:
+            with suppress(MemoryPipelineError):  # raised again at the first use
+                _ = self.detector
+
+        threading.Thread(target=load, name="load-rules", daemon=True).start()
 
     def find(self, data: bytes) -> list[Span]:
         return self._custom.apply(data, self.detector.find(data))

@@ -154,6 +154,32 @@ def test_nothing_passes_where_rules_cannot_be_loaded(tmp_path: Path, monkeypatch
         Redactor(tmp_path, KEY).redact("hello")
 
 
+def test_rules_that_could_not_be_loaded_ahead_are_missed_where_they_are_needed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "kingfisher_sdk", ModuleType("kingfisher_sdk"))
+    redactor = Redactor(tmp_path, KEY)
+    redactor.load_ahead()
+    with pytest.raises(MemoryPipelineError, match="cannot be loaded"):
+        redactor.redact("hello")
+
+
+def test_rules_that_are_loaded_ahead_are_loaded_once(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[Path] = []
+
+    def load(folder: Path) -> object:
+        loaded.append(folder)
+        return rules_module.load_scanner(folder)
+
+    monkeypatch.setattr(detector_module, "load_scanner", load)
+    redactor = Redactor(cache_folder(tmp_path_factory), KEY)
+    redactor.load_ahead()
+    assert redactor.redact("hello").text == "hello"
+    assert len(loaded) == 1
+
+
 def test_nothing_passes_where_rules_are_missing(
     tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
