@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -98,6 +99,7 @@ class Document(BaseModel):
         }
 
     @classmethod
+    @cache
     def text_fields(cls) -> tuple[str, ...]:
         """The fields that keyword search looks in, in declaration order."""
         wanted = (FieldType.TEXT, FieldType.KEYWORD_TEXT)

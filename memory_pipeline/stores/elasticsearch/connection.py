@@ -6,8 +6,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+import orjson
 from elastic_transport import ConnectionError, ConnectionTimeout, TlsError, TransportError
-from elasticsearch import ApiError, Elasticsearch, UnsupportedProductError
+from elasticsearch import ApiError, Elasticsearch, OrjsonSerializer, UnsupportedProductError
+from elasticsearch.serializer import NdjsonSerializer, Serializer
 from tenacity import Retrying, retry_if_exception, stop_after_attempt, wait_exponential_jitter
 
 from memory_pipeline.settings import without_credentials
@@ -23,11 +25,31 @@ ATTEMPTS = 6
 BACK_OFF = wait_exponential_jitter(multiplier=0.5, max=10)
 
 
+class _Ndjson(NdjsonSerializer):
+    """Lines of JSON by orjson, which the client has for single documents only."""
+
+    def json_dumps(self, data: Any) -> bytes:
+        return orjson.dumps(data)
+
+    def json_loads(self, data: bytes) -> Any:
+        return orjson.loads(data)
+
+
+_SERIALIZERS: Mapping[str, Serializer] = {"application/json": OrjsonSerializer(), "application/x-ndjson": _Ndjson()}
+
+
 def connect(url: str, api_key: str | None, *, timeout: float = TIMEOUT) -> Elasticsearch:
     """A client for the server at ``url`` (8.x, 9.x or Serverless); connects at its first request."""
     logging.getLogger("elastic_transport").setLevel(logging.ERROR)  # a lost server is told in one sentence, by us
     # The client would ask again at once; waiting in between is Server's.
-    return Elasticsearch(url, api_key=api_key, request_timeout=timeout, max_retries=0, retry_on_status=())
+    return Elasticsearch(
+        url,
+        api_key=api_key,
+        request_timeout=timeout,
+        max_retries=0,
+        retry_on_status=(),
+        serializers=_SERIALIZERS,
+    )
 
 
 class NotNow(Exception):
