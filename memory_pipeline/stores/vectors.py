@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 _FLOAT32 = np.dtype("<f4")
 
@@ -21,6 +22,11 @@ def encode_vector(vector: Sequence[float]) -> bytes:
     if not floats.any():
         raise ValueError("must not be all zeros")
     return floats.tobytes()
+
+
+def as_floats(raw: bytes) -> NDArray[np.float32]:
+    """The numbers as they are, for who writes them with the digits of 32 bits, not of 64."""
+    return np.frombuffer(raw, dtype=_FLOAT32)
 
 
 def decode_vector(raw: bytes) -> list[float]:

@@ -148,3 +148,48 @@ def test_the_old_index_stays_where_the_new_one_lacks_documents(
         store.ensure_indices()
         assert store.upsert(RawMessage, [raw(250)]).written == 1
         assert store.count(RawMessage) == 251
+
+
+def test_new_fields_are_added_in_place_those_inside_of_objects_too(
+    elasticsearch_server: str, admin: Elasticsearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = mapping.properties
+
+    def then(kind: type) -> dict[str, object]:
+        found: dict[str, object] = dict(now(kind))
+        if kind is Summary:
+            del found["trust"]
+            inside = dict(now(kind)["source_refs"]["properties"])
+            del inside["turn_id"]
+            found["source_refs"] = {"properties": inside}
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(indices, "properties", then)
+        with opened(elasticsearch_server) as store:
+            store.ensure_indices()
+    with opened(elasticsearch_server) as store:
+        store.ensure_indices()
+        assert store.outdated() == {}
+        assert store.upsert(Summary, [summary("roses")]).written == 1
+        assert store.count(Summary, {"source_refs.turn_id": "session-1_0", "trust": "user"}) == 1
+    assert sorted(admin.indices.get(index=f"{PREFIX}-summary*")) == [f"{PREFIX}-summary-v1"]
+
+
+def test_a_field_that_was_not_analysed_too_has_to_be_migrated(
+    elasticsearch_server: str, admin: Elasticsearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = mapping.properties
+
+    def then(kind: type) -> dict[str, object]:
+        found: dict[str, object] = dict(now(kind))
+        if kind is Summary:
+            found["project"] = {name: value for name, value in now(kind)["project"].items() if name != "fields"}
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(indices, "properties", then)
+        with opened(elasticsearch_server) as store:
+            store.ensure_indices()
+    with opened(elasticsearch_server) as store:
+        assert store.outdated() == {f"{PREFIX}-summary": ["project"]}

@@ -29,7 +29,7 @@ class _Ndjson(NdjsonSerializer):
     """Lines of JSON by orjson, which the client has for single documents only."""
 
     def json_dumps(self, data: Any) -> bytes:
-        return orjson.dumps(data)
+        return orjson.dumps(data, option=orjson.OPT_SERIALIZE_NUMPY)
 
     def json_loads(self, data: bytes) -> Any:
         return orjson.loads(data)

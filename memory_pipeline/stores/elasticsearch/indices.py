@@ -24,6 +24,7 @@ from memory_pipeline.stores.elasticsearch.mapping import (
     properties,
 )
 from memory_pipeline.stores.elasticsearch.vector_fields import AnyVectorField, DenseVector, SemanticText, as_mapped
+from memory_pipeline.stores.vectors import as_floats, encode_vector
 
 MARK = "memory_pipeline"
 """Key of the mapping's ``_meta`` by which an index of ours is known."""
@@ -266,8 +267,7 @@ class Indices:
                     )
                 outdated[kind] = changed
                 continue
-            lacking = {name: value for name, value in properties(kind).items() if name not in mapped}
-            if lacking:
+            if lacking := _lacking(properties(kind), mapped):
                 self._server(self._server.client.indices.put_mapping, index=concrete, properties=lacking)
                 self._found[kind].fields.update(lacking)
 
@@ -289,7 +289,7 @@ def _with_vector(index: Index, hit: Mapping[str, Any]) -> Source:
     """The document as it can be written again: vectors that the cluster made come along in its own notation."""
     source: Source = dict(hit["_source"])
     if isinstance(index.vectors, DenseVector) and (numbers := index.vectors.numbers(hit)) is not None:
-        source[index.vectors.name] = numbers
+        source[index.vectors.name] = as_floats(encode_vector(numbers))
     return source
 
 
@@ -299,6 +299,17 @@ def _told(field: AnyVectorField) -> str:
     return "vectors made outside of Elasticsearch"
 
 
+def _lacking(wanted: Mapping[str, Any], mapped: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are not there yet, those inside of objects too, as they can be added to the mapping."""
+    found: dict[str, Any] = {}
+    for name, value in wanted.items():
+        if name not in mapped:
+            found[name] = value
+        elif "properties" in value and (inside := _lacking(value["properties"], mapped[name].get("properties", {}))):
+            found[name] = {"properties": inside}
+    return found
+
+
 def _changed(wanted: Mapping[str, Any], mapped: Mapping[str, Any], path: str = "") -> list[str]:
     """The fields that are there already, but mapped otherwise."""
     found: list[str] = []
@@ -306,7 +317,7 @@ def _changed(wanted: Mapping[str, Any], mapped: Mapping[str, Any], path: str = "
         there = mapped.get(name)
         if there is None:
             continue
-        for key in ("type", "analyzer", "copy_to", "index", "doc_values"):
+        for key in ("type", "analyzer", "copy_to", "index", "doc_values", "fields", "format"):
             if key in value and str(value[key]) != str(there.get(key, _DEFAULTS.get(key))):
                 found.append(path + name)
                 break

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memory_pipeline.stores.contract import MAX_K, D, Hit
 from memory_pipeline.stores.elasticsearch.connection import NotNow, Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index
@@ -15,7 +18,7 @@ from memory_pipeline.stores.elasticsearch.reading import document_of, source_fil
 from memory_pipeline.stores.elasticsearch.vector_fields import VectorField, nearest
 from memory_pipeline.stores.elasticsearch.where import Query, all_of
 from memory_pipeline.stores.elasticsearch.writing import make_id
-from memory_pipeline.stores.vectors import decode_vector
+from memory_pipeline.stores.vectors import as_floats
 
 EXACT_BELOW = 10_000
 """Documents in the index: with fewer, comparing with every vector is as fast as the graph, and misses none."""
@@ -113,8 +116,8 @@ class Arms:
         return {"track_total_hits": False, "_source": source_filter(self.index)}
 
     @property
-    def _numbers(self) -> list[float]:
-        return decode_vector(self.vector or b"")
+    def _numbers(self) -> NDArray[np.float32]:
+        return as_floats(self.vector or b"")
 
     @property
     def _vectors(self) -> VectorField:

@@ -20,7 +20,7 @@ from memory_pipeline.stores.elasticsearch.candidates import candidates
 from memory_pipeline.stores.elasticsearch.connection import Server, Source
 from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST
-from memory_pipeline.stores.elasticsearch.search import EXACT_BELOW, Arms
+from memory_pipeline.stores.elasticsearch.search import Arms
 from memory_pipeline.stores.elasticsearch.sentences import of_status
 from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS
 from memory_pipeline.stores.elasticsearch.where import Query, all_of, compile_order, compile_where
@@ -257,9 +257,9 @@ class ElasticsearchStore:
 
     def _is_small(self, index: Index) -> bool:
         """Whether comparing with every vector is fast; an index only rarely shrinks, so a large one stays large."""
-        if self._sizes.get(index.alias, 0) < EXACT_BELOW:
+        if self._sizes.get(index.alias, 0) < search.EXACT_BELOW:
             self._sizes[index.alias] = reading.count(self._server, index, [])
-        return self._sizes[index.alias] < EXACT_BELOW
+        return self._sizes[index.alias] < search.EXACT_BELOW
 
     # Life
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from memory_pipeline.stores.elasticsearch.where import Query, all_of
 from memory_pipeline.stores.vectors import decode_vector, encode_vector
 
@@ -38,7 +41,7 @@ class VectorField(Protocol):
         """The vector of a hit that was asked for ``fetched``."""
         ...
 
-    def compared(self, vector: Sequence[float], filters: Sequence[Query]) -> Query:
+    def compared(self, vector: NDArray[np.float32], filters: Sequence[Query]) -> Query:
         """Documents that have a vector, each with 1 + its cosine as the score."""
         ...
 
@@ -68,10 +71,10 @@ class DenseVector:
 
     def numbers(self, hit: Mapping[str, Any]) -> list[float] | None:
         # Not from the source: newer servers leave vectors out of it.
-        numbers: list[float] | None = hit.get("fields", {}).get(self.name)
-        return numbers
+        numbers = hit.get("fields", {}).get(self.name)
+        return None if numbers is None else decode_vector(encode_vector(numbers))
 
-    def compared(self, vector: Sequence[float], filters: Sequence[Query]) -> Query:
+    def compared(self, vector: NDArray[np.float32], filters: Sequence[Query]) -> Query:
         return _scored(all_of([*filters, {"exists": {"field": self.path}}]), vector, self.path)
 
 
@@ -107,7 +110,7 @@ class SemanticText:
         chunks = made["inference"]["chunks"][self.name] if made else []
         return decode_vector(encode_vector(chunks[0]["embeddings"])) if chunks else None
 
-    def compared(self, vector: Sequence[float], filters: Sequence[Query]) -> Query:
+    def compared(self, vector: NDArray[np.float32], filters: Sequence[Query]) -> Query:
         chunk = _scored({"exists": {"field": self.path}}, vector, self.path)
         nested = {"nested": {"path": self._chunks, "query": chunk, "score_mode": "max"}}
         return {"bool": {"filter": list(filters), "must": nested}}
@@ -124,12 +127,12 @@ def as_mapped(name: str, mapped: Mapping[str, Any]) -> AnyVectorField:
 
 
 def nearest(
-    field: VectorField, vector: Sequence[float], k: int, filters: Sequence[Query], *, rescored: bool = True
+    field: VectorField, vector: NDArray[np.float32], k: int, filters: Sequence[Query], *, rescored: bool = True
 ) -> Query:
     """The ``knn`` part of a search; ``rescored``: with exact cosines at the end."""
     return {
         "field": field.path,
-        "query_vector": list(vector),
+        "query_vector": vector,
         "k": k,
         "num_candidates": min(_CANDIDATES, max(2 * k, 200)),
         "filter": list(filters),
@@ -137,6 +140,6 @@ def nearest(
     }
 
 
-def _scored(query: Query, vector: Sequence[float], path: str) -> Query:
-    script = {"source": _COSINE, "params": {"vector": list(vector), "field": path}}
+def _scored(query: Query, vector: NDArray[np.float32], path: str) -> Query:
+    script = {"source": _COSINE, "params": {"vector": vector, "field": path}}
     return {"script_score": {"query": query, "script": script}}

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+import numpy as np
 from elasticsearch.helpers import streaming_bulk
+from numpy.typing import NDArray
 
 from memory_pipeline.errors import StoreError
 from memory_pipeline.languages import language_of
@@ -21,7 +23,7 @@ from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST, MEMORABLE, WORDS, language_field
 from memory_pipeline.stores.elasticsearch.sentences import PASSING, NotEmbedded, not_embedded, of_item, of_status
 from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS, SemanticText
-from memory_pipeline.stores.vectors import decode_vector
+from memory_pipeline.stores.vectors import as_floats
 
 BATCH_ITEMS = 500
 BATCH_BYTES = 4_000_000
@@ -65,12 +67,12 @@ class Outcome:
 class NewVector:
     """What makes a vector: its numbers, or the text that the cluster makes them of; ``sha256`` tells them apart."""
 
-    value: list[float] | str
+    value: NDArray[np.float32] | str
     sha256: str
 
     @classmethod
     def of_numbers(cls, raw: bytes) -> Self:
-        return cls(decode_vector(raw), vector_digest(raw))
+        return cls(as_floats(raw), vector_digest(raw))
 
     @classmethod
     def of_text(cls, text: str) -> Self:
@@ -230,7 +232,7 @@ def _texts(value: object) -> Iterator[str]:
 
 def _vector_fields(index: Index, raw: bytes, model: str) -> Source:
     assert index.kind.vector_field is not None
-    return {index.kind.vector_field: decode_vector(raw), DIGEST: vector_digest(raw), EMBEDDING_MODEL: model}
+    return {index.kind.vector_field: as_floats(raw), DIGEST: vector_digest(raw), EMBEDDING_MODEL: model}
 
 
 def _bulk(server: Server, index: Index, actions: Iterable[dict[str, Any]]) -> Outcome:
