@@ -85,7 +85,7 @@ def _described(count: int, filled: float, took: dict[str, list[float]], found: d
         "exact": "the vector arm, every vector compared",
     }
     for name, told in names.items():
-        recall = "" if name == "candidates" else f"{_recall(found[name], found['exact']):.3f}"
+        recall = f"{_recall(found[name], found['exact']):.3f}"
         median, p95 = 1000 * statistics.median(took[name]), _p95(took[name])
         shown.add_row(told, f"{median:.1f}", f"{1000 * p95:.1f}", f"{p95 / bare:.2f}", recall)
     return shown
@@ -106,7 +106,8 @@ def _bare(client: Elasticsearch, alias: str, query: list[float]) -> set[str]:
 
 
 def _candidates(store: ElasticsearchStore, terms: list[str], query: list[float]) -> set[str]:
-    return {hit.document.doc_id for hit in store.candidates(Summary, terms, query, k=K).hits}
+    hits = [hit for hit in store.candidates(Summary, terms, query, k=K).hits if hit.cosine is not None]
+    return {hit.document.doc_id for hit in sorted(hits, key=lambda hit: -(hit.cosine or 0.0))[:10]}
 
 
 def _nearest(store: ElasticsearchStore, query: list[float]) -> set[str]:

@@ -134,7 +134,7 @@ def nearest(
         "field": field.path,
         "query_vector": vector,
         "k": k,
-        "num_candidates": min(_CANDIDATES, max(2 * k, 200)),
+        "num_candidates": min(_CANDIDATES, max(2 * k, 200 if rescored else 100)),
         "filter": list(filters),
         **({"rescore_vector": {"oversample": _OVERSAMPLE}} if rescored else {}),
     }
