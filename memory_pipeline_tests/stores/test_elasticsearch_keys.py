@@ -12,7 +12,8 @@ from elasticsearch import ApiError, Elasticsearch
 from memory_pipeline.documents import RawMessage, Summary
 from memory_pipeline.errors import StoreError
 from memory_pipeline.stores.elasticsearch import open_elasticsearch
-from memory_pipeline.stores.elasticsearch.keys import key_requests, make_key
+from memory_pipeline.stores.elasticsearch.inference import EndpointRequest, register
+from memory_pipeline.stores.elasticsearch.keys import key_requests, make_key, open_admin
 from memory_pipeline_tests.conformance.samples import MODEL, at_angle, raw, summary
 from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
 from memory_pipeline_tests.support.elasticsearch.fixtures import Secured
@@ -113,6 +114,8 @@ def test_a_basic_licence_is_told_that_a_project_key_needs_a_paid_one(
         assert store.count(Summary) == 1
     with pytest.raises(StoreError, match=r"needs a paid licence.*that key was not kept"):
         make_key(limited, server.url, admin)
+    with pytest.raises(StoreError, match=r"licence .* does not include inference"):
+        register(open_admin(server.url, admin), EndpointRequest("e", "openai", "m", "http://127.0.0.1:1"), None)
     with Elasticsearch(server.url, basic_auth=("elastic", "changeme-in-test")) as client:
         assert client.security.get_api_key(name=limited.name, active_only=True)["api_keys"] == []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 import pytest
@@ -50,6 +50,14 @@ def older(elasticsearch_server: str, admin: Elasticsearch, monkeypatch: pytest.M
 
 def opened(url: str) -> ElasticsearchStore:
     return open_elasticsearch(url, None, prefix=PREFIX)
+
+
+def made_by_older(properties: Callable[[type], dict[str, object]], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty indices of a version that mapped fields in another way."""
+    with monkeypatch.context() as patched:
+        patched.setattr(indices, "properties", properties)
+        with opened(url) as store:
+            store.ensure_indices()
 
 
 @pytest.mark.usefixtures("older")
@@ -164,10 +172,7 @@ def test_new_fields_are_added_in_place_those_inside_of_objects_too(
             found["source_refs"] = {"properties": inside}
         return found
 
-    with monkeypatch.context() as patched:
-        patched.setattr(indices, "properties", then)
-        with opened(elasticsearch_server) as store:
-            store.ensure_indices()
+    made_by_older(then, elasticsearch_server, monkeypatch)
     with opened(elasticsearch_server) as store:
         store.ensure_indices()
         assert store.outdated() == {}
@@ -187,9 +192,6 @@ def test_a_field_that_was_not_analysed_too_has_to_be_migrated(
             found["project"] = {name: value for name, value in now(kind)["project"].items() if name != "fields"}
         return found
 
-    with monkeypatch.context() as patched:
-        patched.setattr(indices, "properties", then)
-        with opened(elasticsearch_server) as store:
-            store.ensure_indices()
+    made_by_older(then, elasticsearch_server, monkeypatch)
     with opened(elasticsearch_server) as store:
         assert store.outdated() == {f"{PREFIX}-summary": ["project"]}

@@ -163,7 +163,7 @@ def _put(server: Server, request: EndpointRequest, key: str | None) -> Mapping[s
             task_type="text_embedding", inference_id=request.inference_id, inference_config=request.body(key)
         ).body
     except ApiError as error:
-        if error.status_code == 403:
+        if error.status_code == 403 and "non-compliant" not in str(error.body):
             raise StoreError(
                 f"Making an inference endpoint at {server.place} needs the right manage_inference: set ES_ADMIN to the "
                 "user:password of somebody who has it, or paste what this command prints where ES_URL is not set."

@@ -13,6 +13,7 @@ from elasticsearch import ApiError, UnsupportedProductError
 from memory_pipeline.errors import KeyRefused, ModelError, ModelOutage, ModelRefused, StoreError
 
 _FIELD = re.compile(r"field \[([^\]]+)\]|introduction of \[([^\]]+)\]")
+_UNPAID = re.compile(r"license is non-compliant for \[([^\]]+)\]")
 PASSING = frozenset({429, 502, 503, 504})
 """Statuses of a server that is busy or on its way up: the same request may succeed a little later."""
 
@@ -52,6 +53,10 @@ def of_status(status: int, cause: Mapping[str, Any], place: str) -> StoreError:
         )
     if status == 401:
         return StoreError(f"Elasticsearch at {place} does not accept the key; check ES_API_KEY.")
+    if (unpaid := _UNPAID.search(reason)) is not None:
+        return StoreError(
+            f"The licence of Elasticsearch at {place} does not include {unpaid[1]}; it takes a paid one, or a trial."
+        )
     if status == 403:
         return StoreError(
             f"The key in ES_API_KEY may not do this at {place} ({_action(reason)}); give it the right, or use one made "
