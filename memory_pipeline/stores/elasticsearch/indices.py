@@ -160,10 +160,10 @@ class Indices:
         """Documents go through the same ingest pipeline in the new index as in the old one."""
         name = "index.default_pipeline"
         client = self._server.client
-        told = self._server(client.indices.get_settings, index=concrete, name=name, flat_settings=True)
-        if concrete in told:
-            settings = told[concrete]["settings"]
-            self._server(client.indices.put_settings, index=following, settings=settings)
+        told = self._server(client.indices.get_settings, index=concrete, flat_settings=True)
+        pipeline = told[concrete]["settings"].get(name)
+        if pipeline is not None:
+            self._server(client.indices.put_settings, index=following, settings={name: pipeline})
 
     def _check_whole(self, index: Index, following: str) -> None:
         """The old index is removed next: never for one that another machine's rebuild made anew meanwhile."""

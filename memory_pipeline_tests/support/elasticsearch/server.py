@@ -26,10 +26,12 @@ transport.port: {transport}
 xpack.security.enabled: {secured}
 xpack.license.self_generated.type: {licence}
 cluster.routing.allocation.disk.threshold_enabled: false
+cluster.info.update.interval: 1h
 cluster.max_shards_per_node: 5000
 path.data: {folder}/data
 path.logs: {folder}/logs
 """
+# The server looks at its disks that rarely because it lifts the blocks then that tests set.
 _JVM = "-XX:+UseSerialGC\n-Djava.io.tmpdir=${ES_TMPDIR}\n-XX:+ExitOnOutOfMemoryError\n"
 
 
