@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 from memory_pipeline.errors import InputTooLong, ModelAnswerError
 from memory_pipeline.models.connection import Connection
 from memory_pipeline.models.discovery import LlamaCpp, display_name
+from memory_pipeline.vectors import BLANK, of_unit_length
 
 _BATCH_TEXTS = 64
 _BATCH_CHARS = 100_000
@@ -18,8 +18,6 @@ _SPECIAL_TOKENS = 8
 """More than any tokenizer puts around a text."""
 _CHARS_PER_TOKEN = 16
 """No prefix of that many characters a token is worth tokenizing: the limit is passed long before."""
-_BLANK = "."
-"""Sent for a text of nothing but blanks, which some servers refuse."""
 
 
 class EmbeddingClient:
@@ -49,7 +47,7 @@ class EmbeddingClient:
     def dimensions(self) -> int:
         """Length of the vectors; asks for one where none came yet."""
         if self._seen is None:
-            self.embed([_BLANK])
+            self.embed([BLANK])
         assert self._seen is not None
         return self._seen
 
@@ -62,7 +60,7 @@ class EmbeddingClient:
 
     def _fitting(self, text: str) -> str:
         """The text, cut at its end where the server's own tokenizer counts more tokens than it takes."""
-        text = text.strip() or _BLANK
+        text = text.strip() or BLANK
         limit = self._llama_cpp.context_tokens
         if limit is None or len(text.encode("utf-8", "replace")) + _SPECIAL_TOKENS <= limit:
             return text  # no tokenizer makes more tokens than bytes
@@ -86,7 +84,7 @@ class EmbeddingClient:
                 return self._embed(texts[:middle]) + self._embed(texts[middle:])
             if len(texts[0]) == 1:
                 raise
-            return self._embed([texts[0][: len(texts[0]) // 2].strip() or _BLANK])
+            return self._embed([texts[0][: len(texts[0]) // 2].strip() or BLANK])
         return self._vectors(reply, len(texts))
 
     def _vectors(self, reply: Any, count: int) -> list[list[float]]:
@@ -106,7 +104,7 @@ class EmbeddingClient:
             raise ModelAnswerError(
                 f"{self._connection.url} sent a vector of {len(sent)} numbers, not of the {due} that {why}."
             )
-        vector = _of_unit_length(sent[:due])
+        vector = of_unit_length(sent[:due])
         self._seen = len(vector)
         return vector
 
@@ -122,10 +120,3 @@ def _batches(texts: Iterator[str]) -> Iterator[list[str]]:
         chars += len(text)
     if batch:
         yield batch
-
-
-def _of_unit_length(vector: Sequence[float]) -> list[float]:
-    length = math.hypot(*vector)
-    if not 0 < length < math.inf:
-        raise ValueError("a vector of zeros" if length == 0 else "a vector that holds NaN or infinity")
-    return [number / length for number in vector]

@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
@@ -17,7 +18,14 @@ from elasticsearch import Elasticsearch
 from memory_pipeline.documents import DOCUMENTS, RawMessage, Summary
 from memory_pipeline.errors import StoreError
 from memory_pipeline.stores import BulkResult, MemoryStore
-from memory_pipeline.stores.elasticsearch import ElasticsearchStore, connection, mapping, open_elasticsearch
+from memory_pipeline.stores.elasticsearch import (
+    ElasticsearchStore,
+    candidates,
+    connection,
+    mapping,
+    open_elasticsearch,
+)
+from memory_pipeline.stores.elasticsearch.search import ask_all
 from memory_pipeline_tests.conformance.samples import MODEL, at_angle, raw, summary
 from memory_pipeline_tests.support.elasticsearch.cleaning import drop_indices
 from memory_pipeline_tests.support.elasticsearch.fixtures import Secured
@@ -315,3 +323,23 @@ def hashes(store: MemoryStore) -> dict[str, str]:
 def test_nothing_of_a_document_is_in_the_sentence_of_a_failed_bulk(store: ElasticsearchStore) -> None:
     text = json.dumps([refused.reason for refused in store.upsert(RawMessage, [{"doc_id": "x", "content": 7}]).refused])
     assert "7" not in text
+
+
+def test_a_document_deleted_in_the_middle_of_a_search_is_no_candidate(
+    store: ElasticsearchStore, elasticsearch_server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = [summary(f"idea {number}") for number in range(3)]
+    store.upsert(Summary, documents)
+    store.put_vectors(Summary, {d.doc_id: at_angle(20 * number) for number, d in enumerate(documents)}, model=MODEL)
+    gone = documents[0].doc_id
+
+    def deleted_after_the_first(*arguments: Any) -> dict[str, Any]:
+        found = ask_all(*arguments)
+        if "statistics" in found:
+            with open_elasticsearch(elasticsearch_server, None, prefix=PREFIX) as other:
+                other.delete(Summary, {"doc_id": gone})
+        return found
+
+    monkeypatch.setattr(candidates, "ask_all", deleted_after_the_first)
+    found = store.candidates(Summary, ["roses"], at_angle(0), k=3)
+    assert {hit.document.doc_id for hit in found.hits} == {documents[1].doc_id, documents[2].doc_id}

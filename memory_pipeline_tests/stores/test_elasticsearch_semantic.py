@@ -271,12 +271,17 @@ def test_moving_between_vectors_of_ours_and_of_the_cluster_is_said_and_loses_not
     with place.store() as store:
         with pytest.raises(EmbeddingMismatch, match=r"made outside of Elasticsearch.*endpoint semantic.*--reembed"):
             store.put_texts(Summary, texts, model="all-MiniLM-L6-v2", dimensions=16)
+        assert store.upsert(Summary, [summary("pears")]).written == 1  # memories are stored all the same
+        assert store.delete(Summary, {"doc_id": summary("pears").doc_id}) == 1
         assert store.drop_vectors(Summary) == 1
         assert store.put_texts(Summary, texts, model="all-MiniLM-L6-v2", dimensions=16).written == 1
         assert len(store.vector_search(Summary, place.embed(["roses"])[0], k=2)) == 1
     with place.dense() as store:
         with pytest.raises(EmbeddingMismatch, match=r"endpoint semantic.*made outside of Elasticsearch.*--reembed"):
             store.put_vectors(Summary, {summary("roses").doc_id: at_angle(0, 16)}, model="all-MiniLM-L6-v2")
+        brought = summary("pears", summary_embedding=at_angle(0, 16), embedding_model="all-MiniLM-L6-v2")
+        [refused] = store.upsert(Summary, [brought]).refused
+        assert (refused.doc_id, refused.field) == (brought.doc_id, "summary_embedding")
         assert store.drop_vectors(Summary) == 1
         assert store.put_vectors(Summary, {summary("roses").doc_id: at_angle(0)}, model=MODEL).written == 1
         assert list(store.scan(Summary)) == [summary("roses", embedding_model=MODEL)]

@@ -39,7 +39,8 @@ def candidates(server: Server, arms: Arms, kind: type[D], k: int) -> Candidates[
     if with_vector and lowest is not None and len(background) < _FEWEST:  # no hashes, or hardly any vectors
         first_by_id = by_name(ask_all(server, arms.index, {"": arms.first_by_id(BACKGROUND)})[""])
         background = tuple(within(hit.score - 1.0) for hit in first_by_id.values())
-    near = sorted((name for name in rough if name in cosines), key=lambda name: (-cosines[name], name))[:k]
+    # What was deleted between the two questions is no candidate.
+    near = sorted(found.keys() & rough.keys() & cosines.keys(), key=lambda name: (-cosines[name], name))[:k]
     words = said | by_name(second.get("words"))
     hits = [
         _candidate(document(arms, kind, found[name]), words.get(name), cosines.get(name), arms)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from elasticsearch import ApiError, NotFoundError
@@ -16,13 +15,11 @@ from memory_pipeline.batches import batched
 from memory_pipeline.errors import ModelAnswerError, ModelRefused, StoreError
 from memory_pipeline.stores.elasticsearch.connection import Server
 from memory_pipeline.stores.elasticsearch.sentences import NotEmbedded, status_behind
+from memory_pipeline.vectors import BLANK, of_unit_length
 
-T = TypeVar("T")
 Service: TypeAlias = Literal["jinaai", "elastic", "openai"]
 
 _BATCH = 64
-_BLANK = "."
-"""Sent for a text of nothing but blanks."""
 _TOLD_APART = frozenset({"elastic", "jinaai", "cohere", "voyageai", "googlevertexai"})
 """Services that are told whether a text is stored or searched for; others refuse to be told."""
 _JSON = {"accept": "application/json", "content-type": "application/json"}
@@ -41,15 +38,15 @@ class InferenceEmbedder:
 
     @cached_property
     def _endpoint(self) -> Mapping[str, Any]:
-        client = self._server.client
-        [found] = self._ask(lambda: client.inference.get(inference_id=self._inference_id))["endpoints"]
+        found = _endpoint(self._server, self._inference_id)
+        if found is None:
+            raise NotEmbedded(404, self._inference_id, is_missing=True).as_error(self._server.place)
         if found["task_type"] != "text_embedding":
             raise ModelRefused(
                 f"The inference endpoint {self._inference_id} at {self._server.place} is for {found['task_type']}; "
                 "name one for text_embedding in ES_INFERENCE_ID."
             )
-        endpoint: Mapping[str, Any] = found
-        return endpoint
+        return found
 
     def check(self) -> None:
         """Raises ModelRefused where there is no such endpoint."""
@@ -62,7 +59,7 @@ class InferenceEmbedder:
     @cached_property
     def dimensions(self) -> int:
         told = self._endpoint["service_settings"].get("dimensions")
-        return int(told) if told else len(self._embed([_BLANK])[0])
+        return int(told) if told else len(self._embed([BLANK])[0])
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """The vectors of queries, of unit length."""
@@ -72,13 +69,12 @@ class InferenceEmbedder:
         self._server.close()
 
     def _embed(self, texts: Sequence[str]) -> list[list[float]]:
-        body: dict[str, Any] = {"input": [text.strip() or _BLANK for text in texts]}
+        body: dict[str, Any] = {"input": [text.strip() or BLANK for text in texts]}
         if self._endpoint["service"] in _TOLD_APART:
             body["input_type"] = "search"
-        # The client's own method does not know input_type yet.
-        answer = self._ask(lambda: _post(self._server, self._inference_id, body))
+        answer = self._server(lambda: self._post(body))
         try:
-            vectors = [_of_unit_length(entry["embedding"]) for entry in answer["text_embedding"]]
+            vectors = [of_unit_length(entry["embedding"]) for entry in answer["text_embedding"]]
         except (LookupError, TypeError, ValueError):
             vectors = []
         if len(vectors) != len(texts):
@@ -88,18 +84,17 @@ class InferenceEmbedder:
             )
         return vectors
 
-    def _ask(self, method: Callable[[], T]) -> T:
-        def ask() -> T:
-            try:
-                return method()
-            except ApiError as error:
-                if error.error == "security_exception":  # about the key of the cluster
-                    raise
-                status = status_behind(str(error.body), error.status_code)
-                failed = NotEmbedded(status, self._inference_id, error.status_code == 404)
-                raise failed.as_error(self._server.place) from None
-
-        return self._server(ask)
+    def _post(self, body: Mapping[str, Any]) -> Any:
+        # The client's own method does not know input_type yet.
+        path = f"/_inference/text_embedding/{quote(self._inference_id, safe='')}"
+        try:
+            return self._server.client.perform_request("POST", path, headers=_JSON, body=dict(body)).body
+        except ApiError as error:
+            if error.error == "security_exception":  # about the key of the cluster, not of the service
+                raise
+            status = status_behind(str(error.body), error.status_code)
+            failed = NotEmbedded(status, self._inference_id, is_missing=error.status_code == 404)
+            raise failed.as_error(self._server.place) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,15 +188,3 @@ def _endpoint(server: Server, inference_id: str) -> Mapping[str, Any] | None:
 def _length(endpoint: Mapping[str, Any]) -> int | None:
     told = endpoint["service_settings"].get("dimensions")
     return None if told is None else int(told)
-
-
-def _post(server: Server, inference_id: str, body: Mapping[str, Any]) -> Any:
-    path = f"/_inference/text_embedding/{quote(inference_id, safe='')}"
-    return server.client.perform_request("POST", path, headers=_JSON, body=dict(body)).body
-
-
-def _of_unit_length(vector: Sequence[float]) -> list[float]:
-    length = math.hypot(*vector)
-    if not 0 < length < math.inf:
-        raise ValueError("has no direction")
-    return [number / length for number in vector]

@@ -16,10 +16,9 @@ from memory_pipeline.stores.elasticsearch.inference import InferenceEmbedder
 from memory_pipeline.stores.elasticsearch.store import ElasticsearchStore
 from memory_pipeline.stores.elasticsearch.writing import NewVector, VectorsWritten, write_vectors
 from memory_pipeline.stores.spaces import Space
+from memory_pipeline.vectors import BLANK
 
 _BATCH = 64
-_BLANK = "."
-"""Sent for a text of nothing but blanks."""
 _LEAST_CHARS = 64
 
 
@@ -41,16 +40,15 @@ class SemanticStore(ElasticsearchStore):
         """
         index = self._indices[kind]
         if index.vectors is None:
-            InferenceEmbedder(
-                self._server, self._inference_id
-            ).check()  # a field can't be mapped to one that is missing
+            # A field can't be mapped to an endpoint that is missing.
+            InferenceEmbedder(self._server, self._inference_id).check()
         space = self._space(kind) or self._open_space(Space(index.alias, model, dimensions), kind)
         space.check_model(model)
         self._indices.add_vectors(kind, space.dimensions)
         self._written.add(index.alias)
         result = BulkResult()
         for batch in batched(texts.items(), _BATCH):
-            new = {doc_id: NewVector.of_text(text.strip() or _BLANK) for doc_id, text in batch}
+            new = {doc_id: NewVector.of_text(text.strip() or BLANK) for doc_id, text in batch}
             done = self._put(index, new, model)
             refused = [Refused(doc_id, "doc_id", "is not in the store") for doc_id in done.unknown]
             result = BulkResult(
@@ -83,4 +81,4 @@ class SemanticStore(ElasticsearchStore):
 def _halved(new: NewVector) -> NewVector | None:
     """With the first half of its text; None for one that is short already."""
     text = str(new.value)
-    return None if len(text) <= _LEAST_CHARS else replace(new, value=text[: len(text) // 2].strip() or _BLANK)
+    return None if len(text) <= _LEAST_CHARS else replace(new, value=text[: len(text) // 2].strip() or BLANK)

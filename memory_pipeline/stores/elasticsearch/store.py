@@ -22,7 +22,7 @@ from memory_pipeline.stores.elasticsearch.indices import Index, Indices
 from memory_pipeline.stores.elasticsearch.mapping import DIGEST
 from memory_pipeline.stores.elasticsearch.search import Arms
 from memory_pipeline.stores.elasticsearch.sentences import of_status
-from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS
+from memory_pipeline.stores.elasticsearch.vector_fields import INFERENCE_FIELDS, SemanticText
 from memory_pipeline.stores.elasticsearch.where import Query, all_of, compile_order, compile_where
 from memory_pipeline.stores.elasticsearch.writing import (
     BATCH_BYTES,
@@ -83,7 +83,7 @@ class ElasticsearchStore:
         written = unchanged = 0
         refused: list[Refused] = []
         space = self._space(kind)
-        if space is not None:
+        if space is not None and index.vectors is None:
             self._indices.add_vectors(kind, space.dimensions)
         for batch in _batches(self._admit(kind, document) for document in documents):
             fitting: list[Admitted] = []
@@ -331,6 +331,8 @@ def _fitting(index: Index, space: Space | None, item: Admitted | Refused) -> Adm
     """The document, if its vector (where it brings one) is of the index's model and length."""
     if isinstance(item, Refused) or item.vector is None or item.model is None or space is None:
         return item
+    if isinstance(index.vectors, SemanticText):
+        return Refused(item.doc_id, index.vectors.name, "is made by an inference endpoint in this index")
     if reason := space.wrong_model(item.model):
         return Refused(item.doc_id, EMBEDDING_MODEL, reason)
     if reason := space.wrong_length(item.vector):
