@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
 from memory_pipeline.documents import FINISHED, Summary
-from memory_pipeline.embedders import open_embedder
-from memory_pipeline.errors import EmbeddingMismatch, InputError, MemoryPipelineError
+from memory_pipeline.errors import InputError, MemoryPipelineError
 from memory_pipeline.ingestion.catalog import Catalog
-from memory_pipeline.ingestion.planning import IndexPlan, Waiting, plan_index, waiting_sessions
+from memory_pipeline.ingestion.planning import IndexPlan, plan_index
 from memory_pipeline.ingestion.progress import Budget, Usage
 from memory_pipeline.ingestion.status import StoreStatus, store_status
+from memory_pipeline.interfaces.enriching import Enriching
 from memory_pipeline.interfaces.examples import on_examples, settings_for
 from memory_pipeline.interfaces.locking import only_run
-from memory_pipeline.interfaces.models import fetch_models
-from memory_pipeline.interfaces.run_request import RunRequest, described, dry_run, estimated, to_redo
+from memory_pipeline.interfaces.run_request import RunRequest, described, dry_run, estimated
 from memory_pipeline.interfaces.terminal import (
     TerminalProgress,
     TerminalReporter,
@@ -30,10 +27,7 @@ from memory_pipeline.interfaces.terminal import (
     err,
     out,
     progress_bars,
-    without_credentials,
 )
-from memory_pipeline.models import open_chat
-from memory_pipeline.models.ahead import EmbedsAhead
 from memory_pipeline.settings import Settings
 from memory_pipeline.stores import open_store, store_exists
 
@@ -77,16 +71,17 @@ def run(request: RunRequest) -> int:
             plan = plan_index(discovery.files, store)
             before = store_status(store, settings.distiller_kind)
             err.print(described(estimated(request, settings, plan, store)), markup=False)
+        budget = Budget(turns=request.limit)
         with progress_bars() as progress:
-            budget = Budget(turns=request.limit)
             reporter = TerminalReporter(progress, budget)
-            indexed = _index(catalog, plan, reporter, progress)
-            failures = indexed.failures if indexed else []
-            if not failures:
-                try:
-                    failures = _enrich(request, settings, reporter, progress, budget)
-                except MemoryPipelineError as error:
-                    failures = [str(error)]
+            with Enriching(request, settings, reporter, progress) as enriching:
+                indexed = _index(catalog, plan, reporter, progress, enriching)
+                failures = indexed.failures if indexed else []
+                if not failures:
+                    try:
+                        failures = enriching.rest(budget)
+                    except MemoryPipelineError as error:
+                        failures = [str(error)]
     with open_store(settings) as store:
         after = store_status(store, settings.distiller_kind)
     out.print(_table(plan, before, after, indexed, budget.used, time.monotonic() - started))
@@ -109,7 +104,7 @@ def _check_space(settings: Settings) -> None:
 
 
 def _index(
-    catalog: Catalog, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress
+    catalog: Catalog, plan: IndexPlan, reporter: TerminalReporter, progress: TerminalProgress, enriching: Enriching
 ) -> LocalRuns | None:
     if not plan.due:
         return None
@@ -117,44 +112,8 @@ def _index(
     from memory_pipeline.orchestration.local_run import run_index  # noqa: PLC0415  # Dagster takes a second to import
 
     progress.expect("index", len(plan.due))
-    return run_index(catalog.settings, [file.session_id for file in plan.due], reporter)
-
-
-def _enrich(
-    request: RunRequest, settings: Settings, reporter: TerminalReporter, progress: TerminalProgress, budget: Budget
-) -> list[str]:
-    """Distil and embed what waits; returns what ended it early."""
-    with open_store(settings) as store:
-        redo = to_redo(request, settings, store)
-        waiting = waiting_sessions(store, redo=redo)
-        held = store.embedding_model(Summary)
-    budget.redo = frozenset(redo)
-    if not waiting.sessions or budget.spent:
-        return []
-    from memory_pipeline.orchestration.local_run import RUN_SECONDS, run_enrich  # noqa: PLC0415
-
-    due = waiting.turns if budget.turns is None else min(waiting.turns, budget.turns)
-    if due:
-        progress.say(
-            f"Everything indexed is searchable by keyword now. {due} turns are distilled next, newest first. "
-            "Ctrl-C any time, the next run goes on."
-        )
-    progress.expect("distil", due)
-    progress.expect("embed", waiting.vectors)
-    budget.seconds = RUN_SECONDS
-
-    def sessions(fresh_only: bool) -> tuple[str, ...]:
-        with open_store(settings) as store:
-            left = {turn: session for turn, session in redo.items() if turn not in budget.tried}
-            return waiting_sessions(store, redo=left, fresh_only=fresh_only).sessions
-
-    if settings.embeddings == "embedded" and settings.embeddings_gguf is None:
-        fetch_models(settings, chat=False, show=progress)
-    with _models(settings, held, waiting, progress) as embedder:
-        # A chat model may need all that the embedder would take, and Elasticsearch embeds by itself.
-        if settings.distiller_kind == "extractive" and settings.embeddings != "elasticsearch":
-            reporter.embeds_ahead = embedder
-        return run_enrich(settings, sessions, reporter, budget, progress.say).failures
+    session_ids = [file.session_id for file in plan.due]
+    return run_index(catalog.settings, session_ids, reporter, enriching.begins if enriching.goes_beside else None)
 
 
 def _no_answers(budget: Budget) -> str | None:
@@ -168,34 +127,6 @@ def _no_answers(budget: Budget) -> str | None:
         f"{errors[-1].rstrip('.')}). "
         f"They are tried again at the next run; check the model with: {command_name()} doctor"
     )
-
-
-@contextmanager
-def _models(
-    settings: Settings, held: tuple[str, int] | None, waiting: Waiting, progress: TerminalProgress
-) -> Iterator[EmbedsAhead]:
-    """Ask the models for their names before the work starts, so that a wrong one or a dead server costs no time.
-
-    Yields the embedder. The llama.cpp that is started here is kept until the work ends: each run of the job would start
-    it anew.
-    """
-    with ExitStack() as stack:
-        embedder = stack.enter_context(closing(EmbedsAhead(open_embedder(settings))))
-        if held is not None and held[0] != embedder.model:
-            raise EmbeddingMismatch(
-                f"The memories' vectors were made with {held[0]} ({held[1]} dimensions), but the settings name "
-                f"{embedder.model}. Set the embedding model back, or make all vectors anew: "
-                f"{command_name()} run --reembed"
-            )
-        if settings.embeddings == "embedded":
-            _ = embedder.dimensions  # starts it
-        if settings.distiller_kind == "llm" and waiting.turns:
-            chat = stack.enter_context(closing(open_chat(settings)))
-            where = (
-                without_credentials(settings.llama_url) if settings.llama_url else "llama.cpp started by this command"
-            )
-            progress.say(f"Distilling with {chat.model} at {where}, a context of {chat.context_tokens} tokens.")
-        yield embedder
 
 
 def _table(  # noqa: PLR0917  # what a run came to

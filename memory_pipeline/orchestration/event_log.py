@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Self
 
 import dagster as dg
@@ -26,6 +27,15 @@ _MOST_OPEN = 8
 """Databases kept open: the index, and one for each of the runs that were looked at last."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """Partition keys as one connection saw them at one state of the database."""
+
+    database: object
+    version: int
+    keys: Mapping[str, None]
+
+
 class EventLog(SqliteEventLogStorage):
     """What ``event_log_storage`` in the home's dagster.yaml names. Threads share it, one at a time."""
 
@@ -33,6 +43,7 @@ class EventLog(SqliteEventLogStorage):
         self._engines: dict[str, sqlalchemy.Engine] = {}
         self._in_batch: dict[str, sqlalchemy.Connection] = {}
         self._tables: set[str] = set()
+        self._keys: dict[str, _Keys] = {}
         self._threads = threading.RLock()
         super().__init__(base_dir, inst_data)
 
@@ -48,6 +59,33 @@ class EventLog(SqliteEventLogStorage):
                     return False
             self._tables.add(table_name)
         return True
+
+    def get_dynamic_partitions(self, partitions_def_name: str) -> Sequence[str]:
+        return list(self._known_keys(partitions_def_name))
+
+    def has_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> bool:
+        return partition_key in self._known_keys(partitions_def_name)
+
+    def _known_keys(self, partitions_def_name: str) -> Mapping[str, None]:
+        """All keys, in order. Asked for several times a materialization; read only where the index has changed."""
+        with self._threads:
+            with self._connect(_INDEX) as connection:
+                database = connection.connection.dbapi_connection
+                # Another number after each commit of another connection, of whatever process (sqlite.org/pragma.html).
+                version = connection.exec_driver_sql("PRAGMA data_version").scalar_one()
+            found = self._keys.get(partitions_def_name)
+            if found is None or found.database is not database or found.version != version:
+                keys = super().get_dynamic_partitions(partitions_def_name)
+                found = self._keys[partitions_def_name] = _Keys(database, version, dict.fromkeys(keys))
+            return found.keys
+
+    def add_dynamic_partitions(self, partitions_def_name: str, partition_keys: Sequence[str]) -> None:
+        super().add_dynamic_partitions(partitions_def_name, partition_keys)
+        self._keys.clear()
+
+    def delete_dynamic_partition(self, partitions_def_name: str, partition_key: str) -> None:
+        super().delete_dynamic_partition(partitions_def_name, partition_key)
+        self._keys.clear()
 
     def store_event_batch(self, events: Sequence[dg.EventLogEntry]) -> None:
         shards = dict.fromkeys([_INDEX, *(event.run_id for event in events)])

@@ -1,7 +1,8 @@
 """The same jobs, run in this process and against the same instance: what ``memory-pipeline run`` does.
 
-First everything is indexed, then sessions are enriched newest first. Each try of a session happens once per call, so
-a session that keeps failing can't keep the command from ending.
+First everything is indexed, then sessions are enriched newest first; or sessions are distilled as they are indexed,
+where distilling takes no longer than reading. Each try of a session happens once per call, so a session that keeps
+failing can't keep the command from ending.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import logging
 import re
 import time
 import warnings
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -27,8 +29,12 @@ from memory_pipeline.orchestration.reporting import COMMAND_LINE_TAG, CONTAINED,
 from memory_pipeline.settings import Settings
 
 _QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+_DISTILLED = dg.AssetKey("memory_summaries")
+_EMBEDDED = dg.AssetKey("summary_embeddings")
 _INTERRUPTED = ("DagsterExecutionInterruptedError", "KeyboardInterrupt")
 INDEX_BATCH = 250
+OVERLAPPED_BATCH = 50  # the model has nothing to do before the first of these is distilled
+EMBEDDED_BEHIND = 6  # batches that wait for their vectors, which are held in memory (12 kB each)
 LLM_BATCH = 10
 POOL_POLL_SECONDS = 2.0
 RUN_SECONDS = 600.0  # of distilling, before what it yielded is embedded and the newest session is looked for again
@@ -47,18 +53,65 @@ class LocalRuns:
     """Sentences about what ended the work early: no model, no store, no space."""
 
 
-def run_index(settings: Settings, session_ids: Iterable[str], reporter: Reporter) -> LocalRuns:
-    """Index these sessions (ids in the order of their files' last change)."""
+def run_index(
+    settings: Settings,
+    session_ids: Iterable[str],
+    reporter: Reporter,
+    distils: Callable[[Sequence[str]], bool] | None = None,
+) -> LocalRuns:
+    """Index these sessions (ids in the order of their files' last change).
+
+    ``distils`` says of sessions that were just indexed whether they are to be distilled now, and embedded while others
+    are indexed; without it, or where that goes wrong, they are left for ``run_enrich``.
+    """
     done = LocalRuns()
     wanted = list(session_ids)
     with open_instance(settings) as instance:
         done.cleared = len(clear_leftovers(instance))
         order = add_keys(instance, wanted)
-        for stretch in stretches(wanted, order, INDEX_BATCH):
+        runs = stretches(wanted, order, INDEX_BATCH if distils is None else OVERLAPPED_BATCH)
+        overlap = _Overlap(instance, reporter, distils) if distils is not None and len(runs) > 1 else None
+        for stretch in runs:
             _execute(INDEX_JOB, stretch, instance, reporter, done)
             if done.failures:
-                break
+                return done
+            if overlap is not None:
+                overlap.distil(stretch)
+        if overlap is not None:
+            overlap.embed_all()
     return done
+
+
+class _Overlap:
+    """Distils sessions between the runs that index, and lets their vectors be made meanwhile.
+
+    What fails here is tried again, and told, by ``run_enrich``: it ends this, not the indexing.
+    """
+
+    def __init__(
+        self, instance: dg.DagsterInstance, reporter: Reporter, distils: Callable[[Sequence[str]], bool]
+    ) -> None:
+        self._instance = instance
+        self._reporter = reporter
+        self._distils = distils
+        self._behind: deque[list[str]] = deque()
+        self._done = LocalRuns()
+
+    def distil(self, stretch: list[str]) -> None:
+        if self._done.failures or not self._distils(stretch) or pool_holder(self._instance) is not None:
+            return
+        self._run(stretch, _DISTILLED)
+        if not self._done.failures:  # else a check may have found what must get no vector
+            self._behind.append(stretch)
+        if len(self._behind) > EMBEDDED_BEHIND:
+            self._run(self._behind.popleft(), _EMBEDDED)
+
+    def embed_all(self) -> None:
+        while self._behind and not self._done.failures:
+            self._run(self._behind.popleft(), _EMBEDDED)
+
+    def _run(self, stretch: list[str], asset: dg.AssetKey) -> None:
+        _execute(ENRICH_JOB, stretch, self._instance, self._reporter, self._done, only=asset)
 
 
 def run_enrich(
@@ -118,9 +171,15 @@ def _cause(error: SerializableErrorInfo | None) -> str:
 
 
 def _execute(
-    job_name: str, stretch: list[str], instance: dg.DagsterInstance, reporter: Reporter, done: LocalRuns
+    job_name: str,
+    stretch: list[str],
+    instance: dg.DagsterInstance,
+    reporter: Reporter,
+    done: LocalRuns,
+    *,
+    only: dg.AssetKey | None = None,
 ) -> None:
-    """Run a job over a stretch of keys; what failed goes into ``done``."""
+    """Run a job, or one asset of it with its checks, over a stretch of keys; what failed goes into ``done``."""
     definitions = build_definitions({"reporter": reporter})
     logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)  # it prints a traceback for an interrupt
     with warnings.catch_warnings():
@@ -129,6 +188,7 @@ def _execute(
             result = definitions.resolve_job_def(job_name).execute_in_process(
                 instance=instance,
                 run_config=_QUIET,
+                asset_selection=None if only is None else [only],
                 tags={**range_tags(stretch), PROCESS_TAG: this_process(), COMMAND_LINE_TAG: "true"},
                 raise_on_error=False,
             )

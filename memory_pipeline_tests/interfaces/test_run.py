@@ -87,6 +87,21 @@ def test_only_a_grown_session_s_new_turn_is_distilled(command: CommandLine) -> N
     assert second[f"{session.session_id}_1"]["attempts"] == 1
 
 
+def test_many_sessions_are_indexed_though_no_model_can_embed_and_it_is_told_once(command: CommandLine) -> None:
+    for day in range(60):
+        SessionWriter(command.sessions, cwd=f"/home/ann/src/app{day}").turn(
+            f"What about part {day}?", f"Part {day} uses `queue-{day}` with a limit of {day + 100}, decided for speed."
+        )
+    command.env["MEMORY_EMBEDDINGS_GGUF"] = str(command.home / "gone.gguf")
+    result = command("run", code=1)
+    assert result.stderr.count("gone.gguf") == 1
+    assert command.status()["turns_waiting"] == 60
+    del command.env["MEMORY_EMBEDDINGS_GGUF"]
+    assert "Everything indexed" in command("run").stderr
+    status = command.status()
+    assert (status["turns_waiting"], status["memories"]) == (0, status["vectors"])
+
+
 def test_a_limit_leaves_the_other_turns_for_the_next_run_and_they_are_found_by_keyword(command: CommandLine) -> None:
     for day in range(3):
         SessionWriter(command.sessions, cwd=f"/home/ann/src/app{day}").turn(
@@ -116,15 +131,16 @@ def test_a_session_that_can_t_be_read_costs_only_itself(command: CommandLine) ->
 
 
 def test_a_killed_run_leaves_nothing_that_hangs_the_next(command: CommandLine) -> None:
-    for day in range(40):
+    """In each part of a run that distils while it indexes; the other run indexes all first."""
+    for day in range(120):
         SessionWriter(command.sessions, cwd=f"/home/ann/src/app{day}").turn(
             f"What about part {day}?", f"Part {day} uses `queue-{day}` with a limit of {day + 100}, decided for speed."
         )
     whole = CommandLine(command.home.with_name("whole"), models=command.models, rules=command.rules)
     shutil.copytree(command.sessions, whole.sessions)
-    whole("run")
+    assert "Everything indexed is searchable" in whole("run", "--limit", "120").stderr
     expected = [_without_clock(document) for document in whole.export()]
-    for delay in (2.5, 4.0, 5.0):
+    for delay in (2.5, 4.0, 5.0, 6.0):
         process = command.start("run")
         time.sleep(delay)
         os.kill(process.pid, signal.SIGKILL)

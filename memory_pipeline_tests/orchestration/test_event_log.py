@@ -77,6 +77,28 @@ def test_a_run_opens_few_connections(instance: dg.DagsterInstance) -> None:
     assert len(opened) < 60
 
 
+def test_keys_that_another_process_adds_or_deletes_are_seen_at_once(
+    instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "session_files"
+    log = instance.event_log_storage
+    assert isinstance(log, EventLog)
+    other = SqliteEventLogStorage(str(Path(log.path_for_shard("index")).parent))
+    other.register_instance(instance)
+    assert log.get_dynamic_partitions(name) == []
+    other.add_dynamic_partitions(name, ["b", "a"])
+    assert log.get_dynamic_partitions(name) == ["b", "a"]
+    log.add_dynamic_partitions(name, ["c"])
+    assert log.get_dynamic_partitions(name) == ["b", "a", "c"]
+    other.delete_dynamic_partition(name, "a")
+    assert not log.has_dynamic_partition(name, "a")
+    log.delete_dynamic_partition(name, "b")
+    assert log.get_dynamic_partitions(name) == ["c"]
+    assert log.get_dynamic_partitions("others") == []
+    monkeypatch.setattr(SqliteEventLogStorage, "get_dynamic_partitions", None)
+    assert log.get_dynamic_partitions(name) == ["c"]  # nothing has changed, so nothing is read
+
+
 def test_a_batch_that_fails_leaves_nothing_of_it(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     run_id = _run(instance)
     log = instance.event_log_storage
