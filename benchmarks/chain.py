@@ -1,18 +1,20 @@
 """How much the chain costs on top of the model: total time over the time spent waiting for llama.cpp.
 
-    python -m benchmarks.chain [--extracted 3000] [--distilled 30] [--models DIR]
+    python -m benchmarks.chain [--extracted 3000] [--distilled 30] [--models DIR] [--data EVALSET]
 
-Two runs of the real command in a home of their own, on generated sessions: one distils by extraction (llama.cpp only
-embeds), one with the small chat model (llama.cpp does both; a context of 2,048 tokens). The time inside llama.cpp is
-what the pipeline waited for its answers, HTTP included, as reported by the materializations. The goal is a ratio of at
-most 1.15 where a model distils; with extraction memories are embedded beside the distilling, so that little waiting is
-left to compare with and seconds per 1,000 turns say more. Processor seconds, llama.cpp's included, mean something on a
-busy machine too: over the number of cores they are the least that the total can be.
+Two runs of the real command in a home of their own, on generated sessions or on copies of those of a labelled set: one
+distils by extraction (llama.cpp only embeds), one with the small chat model (llama.cpp does both; a context of 2,048
+tokens). The time inside llama.cpp is what the pipeline waited for its answers, HTTP included, as reported by the
+materializations. The goal is a ratio of at most 1.15 where a model distils; with extraction memories are embedded
+beside the distilling, so that little waiting is left to compare with and seconds per 1,000 turns say more. Processor
+seconds, llama.cpp's included, mean something on a busy machine too: over the number of cores they are the least that
+the total can be.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import resource
 import subprocess
@@ -26,9 +28,11 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.copies import write_copies
 from benchmarks.corpus import write_corpus
 
 TURNS_A_SESSION = 10
+TURNS_IN_SET = 166  # of the labelled set
 CONTEXT = "2048"  # tokens: whole turns would take the small model minutes each on two cores, and measure only itself
 
 
@@ -43,12 +47,15 @@ class Measured:
     model: float
 
 
-def measure(turns: int, *, models: Path | None, chat_gguf: Path | None) -> Measured:
-    """Run the chain once over ``turns`` generated turns."""
+def measure(turns: int, *, models: Path | None, chat_gguf: Path | None, data: Path | None) -> Measured:
+    """Run the chain once over ``turns`` generated turns, or about as many copied ones of the labelled set ``data``."""
     with tempfile.TemporaryDirectory(prefix="memory-pipeline-bench-") as folder:
         home = Path(folder)
-        sessions = max(1, turns // TURNS_A_SESSION)
-        write_corpus(home / "sessions", sessions=sessions, turns=min(turns, TURNS_A_SESSION))
+        if data is not None:
+            write_copies(data, home / "sessions", copies=math.ceil(turns / TURNS_IN_SET))
+        else:
+            sessions = max(1, turns // TURNS_A_SESSION)
+            write_corpus(home / "sessions", sessions=sessions, turns=min(turns, TURNS_A_SESSION))
         env = {
             **{k: v for k, v in os.environ.items() if not k.startswith(("MEMORY_", "LLAMA_", "ES_", "DAGSTER_"))},
             "HOME": folder,
@@ -93,6 +100,7 @@ def main() -> None:
     parser.add_argument("--extracted", type=int, default=3_000, help="turns for the run that extracts; 0: leave out")
     parser.add_argument("--distilled", type=int, default=30, help="turns for the run with the chat model; 0: leave out")
     parser.add_argument("--models", type=Path, default=Path(".cache/models"), help="folder of the pulled models")
+    parser.add_argument("--data", type=Path, help="a labelled set whose sessions to copy instead of generated ones")
     arguments = parser.parse_args()
     models = arguments.models.absolute()
     subprocess.run(
@@ -118,7 +126,7 @@ def main() -> None:
         ("small chat model + embeddings", arguments.distilled, chat),
     ):
         if turns:
-            m = measure(turns, models=models, chat_gguf=gguf)
+            m = measure(turns, models=models, chat_gguf=gguf, data=arguments.data)
             ratio = f"{m.total / m.model:.2f}" if m.model else "–"
             seconds = (f"{taken:.1f}" for taken in (m.total, m.processor, m.model))
             table.add_row(name, str(m.turns), str(m.memories), *seconds, ratio, f"{1_000 * m.total / m.turns:.1f}")
